@@ -162,6 +162,7 @@ class Engine:
             tally.held = held
             self._let_go()
 
+        tally.limits = self._limits
         self._ledger.listen(durable, held)
         helpers = [asyncio.create_task(self._tick(observer, tally))]
         if self._frozen.budget and self._frozen.budget.deadline_s:
@@ -188,6 +189,10 @@ class Engine:
         if self._halt.error is not None:
             raise self._halt.error
         return self._stops()
+
+    def _limits(self) -> list[str]:
+        """Say what limits the rate of each judge that is asked call by call."""
+        return [lane.limiter.words for lane in self._lanes if isinstance(lane, Lane)]
 
     def _lane_of(
         self, spec: JudgeSpec, judge: Judge | BatchClient, run_budget: RunBudget
@@ -246,9 +251,9 @@ class Engine:
             ledger=self._ledger,
             rules=Rules(concurrency=concurrency, timeout_s=timeout_s, retry=self._retry()),
             limiter=Limiter(
-                concurrency=concurrency,
                 requests_per_minute=transport.requests_per_minute,
                 tokens_per_minute=transport.tokens_per_minute,
+                jitter=self._effects.jitter,
             ),
             run_budget=run_budget,
             backlog=self._backlog,
@@ -319,6 +324,7 @@ class Engine:
 
     async def _tick(self, observer: Observer, tally: Tally) -> None:
         while True:
+            tally.mark(self._effects.monotonic())
             self._show(observer, tally)
             self._let_go()
             await asyncio.sleep(_TICK_S)

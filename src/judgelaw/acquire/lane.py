@@ -13,6 +13,7 @@ from functools import cached_property, partial
 
 from judgelaw.acquire.budget import NOTHING, Cost, Meter, RunBudget, exhausted
 from judgelaw.acquire.limits import Backlog, Deadlines, Limiter
+from judgelaw.acquire.rates import Ticket
 from judgelaw.acquire.readings import Reading
 from judgelaw.acquire.retry import (
     Again,
@@ -33,7 +34,7 @@ from judgelaw.acquire.retry import (
 from judgelaw.judges import Judge, idle_of
 from judgelaw.ledger import Arrived, Booking, Ending, Ledger, Reservation, Unsent
 from judgelaw.study import FrozenRun, Requests
-from judgelaw.wire import Answer, Failure, FailureKind, JudgeSpec, Reply
+from judgelaw.wire import Answer, Failure, FailureKind, JudgeSpec, Reply, quotas_in
 
 _LOG = logging.getLogger(__name__)
 
@@ -126,6 +127,16 @@ class Sent:
     body: bytes
     cost: Cost
     at: float
+    ticket: Ticket | None = None
+    """None for a reply of an earlier session."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Leave:
+    """What was set aside for one request that may leave now."""
+
+    cost: Cost
+    ticket: Ticket
 
 
 @dataclass(kw_only=True, eq=False)
@@ -147,7 +158,7 @@ class Lane:
     def __post_init__(self) -> None:
         self._requests = Requests(self.frozen, self.spec)
         self._meter = Meter(self.spec)
-        self._metered = self.run_budget.needs_usage or self.limiter.counts_tokens
+        self._turn = asyncio.Lock()
         self._hopeless = 0
         self._answers = False
         self._deadlines = Deadlines(self.rules.timeout_s)
@@ -193,7 +204,8 @@ class Lane:
         """Try one call until it is answered, its attempts are used up, or nothing may be sent."""
         body = self._requests.body(reservation.call)
         tried = 0
-        while (cost := await self._may_send(reservation, body)) is not None:
+        while (leave := await self._may_send(reservation, body)) is not None:
+            cost = leave.cost
             if not await self.backlog.writable(self.halt):
                 self._settle(cost, None, completed=False)
                 break
@@ -201,7 +213,8 @@ class Lane:
             if not await self.ledger.sending(reservation):
                 self._settle(cost, None, completed=False)
                 break
-            sent = Sent(reservation=reservation, body=body, cost=cost, at=self.effects.clock())
+            now = self.effects.clock()
+            sent = Sent(reservation=reservation, body=body, cost=cost, at=now, ticket=leave.ticket)
             failure = await self._send(sent)
             if failure is None:
                 return
@@ -214,9 +227,8 @@ class Lane:
             reservation = following
         self._unsent(reservation)
 
-    async def _may_send(self, reservation: Reservation, body: bytes) -> Cost | None:
-        """Wait for budget, slot and pace; return what was set aside, None if nothing may leave."""
-        slots, monotonic = self.limiter.slots, self.effects.monotonic
+    async def _may_send(self, reservation: Reservation, body: bytes) -> Leave | None:
+        """Wait for budget and pace; None if nothing may leave."""
         while not self.halt.stopped:
             cost = self._meter.estimate(body) if self._metered else NOTHING
             if (limit := self.run_budget.lacks(cost)) is not None:
@@ -224,23 +236,34 @@ class Lane:
                     exhausted(self.run_halt, limit)
                     return None
                 await self.halt.unless_stopped(self.run_budget.settled.heard())
-            elif not slots.free:
-                await self.halt.unless_stopped(self.limiter.freed.heard())
-            elif (pause := slots.wait(monotonic())) > 0:
-                await self._sleep(pause)
             else:
                 return await self._book(reservation, cost)
         return None
 
-    async def _book(self, reservation: Reservation, cost: Cost) -> Cost | None:
+    async def _book(self, reservation: Reservation, cost: Cost) -> Leave | None:
         self.run_budget.hold(cost)
         delay = self.limiter.book(cost.tokens, self.effects.monotonic())
         booking = await self._shared(reservation, cost)
         if booking is not None:
             delay = max(delay, booking.delay_s)
             if delay == 0 or await self._sleep(delay):
-                return cost
+                ticket = await self._allowed(cost)
+                if ticket is not None:
+                    return Leave(cost=cost, ticket=ticket)
         self._settle(cost, None, completed=False)
+        return None
+
+    async def _allowed(self, cost: Cost) -> Ticket | None:
+        """Wait, one after the other, until the provider allows one more; None if nothing may."""
+        provider, monotonic = self.limiter.provider, self.effects.monotonic
+        if provider.idle:
+            return provider.book(cost.tokens, monotonic())
+        async with self._turn:
+            while not self.halt.stopped:
+                pause = provider.wait(cost.tokens, monotonic())
+                if pause <= 0:
+                    return provider.book(cost.tokens, monotonic())
+                await self._sleep(pause)
         return None
 
     async def _shared(self, reservation: Reservation, cost: Cost) -> Booking | None:
@@ -273,6 +296,8 @@ class Lane:
         # No await from here to the record: a reply that came is never lost to a cancellation.
         if isinstance(reply, Reply):
             now = self.effects.clock()
+            if sent.ticket is not None and (quotas := quotas_in(reply.headers, now)):
+                self.limiter.provider.heard(sent.ticket, quotas, self.effects.monotonic())
             self.ledger.record(
                 Arrived(reservation=sent.reservation, sent_at=sent.at, ended_at=now, reply=reply)
             )
@@ -313,7 +338,8 @@ class Lane:
         self._record(completed(reply, answer, receipt, sent.reservation, sent.at, now))
         self._hopeless = 0
         self._answers = True
-        self.limiter.slots.answered()
+        if sent.ticket is not None:
+            self.limiter.provider.answered(sent.ticket)
         self._settle(sent.cost, spent, completed=True)
         if spent is None and self.run_budget.needs_usage:
             self.run_halt.fail(unmetered(self.spec))
@@ -321,13 +347,14 @@ class Lane:
     def _after(self, failure: Failure, sent: Sent, tried: int) -> float | None:
         """Record a failure and do what follows; return the pause before the next attempt."""
         self._record_failure(failure, sent)
+        if failure.kind is FailureKind.THROTTLED and sent.ticket is not None:
+            now = self.effects.monotonic()
+            self.limiter.provider.refused(sent.ticket, failure.retry_after, now)
         jitter = self.effects.jitter()
         decision = decide(failure, tried=tried, policy=self.rules.retry, jitter=jitter)
         said = f"judge {self.spec.name}: {failure.detail}"
         match decision:
             case Again(delay_s=delay):
-                if failure.kind is FailureKind.THROTTLED:
-                    self.limiter.slots.throttled(self.effects.monotonic(), delay)
                 return delay
             case LeaveOpen():
                 self._hopeless += 1
@@ -343,6 +370,10 @@ class Lane:
     def _record_failure(self, failure: Failure, sent: Sent) -> None:
         _LOG.info("%s: an attempt failed, %s: %s", self.spec.name, failure.kind, failure.detail)
         self._record(failed(failure, sent.reservation, sent.at, self.effects.clock()))
+
+    @property
+    def _metered(self) -> bool:
+        return self.run_budget.needs_usage or self.limiter.counts_tokens
 
     @cached_property
     def _answered_before(self) -> bool:

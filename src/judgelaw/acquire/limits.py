@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from judgelaw.acquire.rates import ProviderLimits
 from judgelaw.acquire.retry import ChangeSignal, Halt
 from judgelaw.ledger import Arrived, Completed, Ending, Held, Read, Record
 
@@ -157,11 +158,16 @@ class Pace:
     def __init__(self, per_minute: float | None) -> None:
         self._spacing = 60.0 / per_minute if per_minute else 0.0
         self._next = float("-inf")
+        self._waited = False
 
     @property
     def limited(self) -> bool:
         """Whether there is a limit at all."""
         return self._spacing > 0
+
+    def words(self, name: str) -> str:
+        """Say that the study limits the rate, where it did."""
+        return f"{name} of the study" if self._waited else ""
 
     def book(self, units: float, now: float) -> float:
         """Book units at the next free time; return the seconds to wait for it."""
@@ -169,6 +175,7 @@ class Pace:
             return 0.0
         start = max(self._next, now - _CREDIT_S)
         self._next = start + units * self._spacing
+        self._waited |= start > now
         return max(0.0, start - now)
 
     def correct(self, units: float) -> None:
@@ -177,63 +184,36 @@ class Pace:
             self._next += units * self._spacing
 
 
-class Slots:
-    """Requests that may be under way at once: halved when throttled, regained one by one."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.allowed = float(most)
-        self.busy = 0
-        self._resume_at = float("-inf")
-
-    @property
-    def free(self) -> bool:
-        """Whether another request may start, as far as slots go."""
-        return self.busy < int(self.allowed)
-
-    def wait(self, now: float) -> float:
-        """Return the seconds until the provider's pause is over."""
-        return max(0.0, self._resume_at - now)
-
-    def throttled(self, now: float, pause_s: float) -> None:
-        """Slow down after a 429: pause everyone, and go on with half the width.
-
-        A burst of them halves once, since requests that left before the pause say nothing about
-        the width after it.
-        """
-        if now >= self._resume_at:
-            self.allowed = max(1.0, self.allowed / 2)
-        self._resume_at = max(self._resume_at, now + pause_s)
-
-    def answered(self) -> None:
-        """Open one more slot after each full round of answers."""
-        self.allowed = min(float(self.most), self.allowed + 1.0 / self.allowed)
-
-
 class Limiter:
-    """The limits of one judge together."""
+    """The limits of one judge together: what the study declares, and what the provider allows."""
 
     def __init__(
-        self, *, concurrency: int, requests_per_minute: int | None, tokens_per_minute: int | None
+        self,
+        *,
+        requests_per_minute: int | None,
+        tokens_per_minute: int | None,
+        jitter: Callable[[], float] = lambda: 0.5,
     ) -> None:
-        self.slots = Slots(concurrency)
-        self.freed = ChangeSignal()
+        self.provider = ProviderLimits(jitter)
         self._requests = Pace(requests_per_minute)
         self._tokens = Pace(tokens_per_minute)
 
     @property
     def counts_tokens(self) -> bool:
         """Whether calls need an estimate of their tokens."""
-        return self._tokens.limited
+        return self._tokens.limited or self.provider.counts_tokens
+
+    @property
+    def words(self) -> str:
+        """Say what limits the rate; nothing where nothing did yet."""
+        declared = self._requests.words("requests_per_minute")
+        return self.provider.words or declared or self._tokens.words("tokens_per_minute")
 
     def book(self, tokens: float, now: float) -> float:
-        """Take a slot and book one request; return the seconds to wait before it may leave."""
-        self.slots.busy += 1
+        """Book one request; return the seconds to wait before it may leave."""
         return max(self._requests.book(1.0, now), self._tokens.book(tokens, now))
 
     def done(self, *, estimated: float, used: float | None) -> None:
-        """Give the slot back and correct the booking of tokens."""
-        self.slots.busy -= 1
+        """Correct the booking of tokens."""
         if used is not None:
             self._tokens.correct(used - estimated)
-        self.freed.ring()

@@ -1,17 +1,19 @@
 """What a user sees while a run is under way. Only what is durable counts as done."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from textwrap import shorten
 from typing import Protocol, Self
 
 from judgelaw.acquire.budget import usd_of
 from judgelaw.ledger import Completed, Failed, Held, Read, Record, Totals
-from judgelaw.wire import JudgeSpec
+from judgelaw.wire import FailureKind, JudgeSpec
 from judgelaw.words import words
 
 _INVALID = "invalid"
 _WHY = 60
+_RECENT_S = 10.0
 
 
 @dataclass
@@ -26,10 +28,15 @@ class Tally:
     read: int = 0
     invalid: int = 0
     failed: int = 0
+    throttled: int = 0
+    """Requests that a provider refused for now (429): they follow later, and failed at nothing."""
+    limits: Callable[[], Iterable[str]] = tuple
+    """Says what limits the rate of each judge."""
     usd: float = 0.0
     last_failure: str = ""
     held: Held | None = None
     """Replies that the ledger cannot write for now, and why."""
+    _seen: deque[tuple[float, int]] = field(default_factory=deque, repr=False)
 
     @classmethod
     def starting_from(
@@ -57,13 +64,24 @@ class Tally:
                 self.read += 1
                 self.invalid += record.verdict.verdict == _INVALID
             elif isinstance(record, Failed):
+                if record.kind == FailureKind.THROTTLED.value:
+                    self.throttled += 1
+                    continue
                 self.failed += 1
                 self.last_failure = record.detail
 
     def rate(self, now: float) -> float:
-        """Calls a second in this session."""
-        elapsed = now - self.started_at
-        return self.answered / elapsed if elapsed > 0 else 0.0
+        """Calls a second in the last ten seconds, or in this session where it is younger."""
+        past = [seen for seen in self._seen if seen[0] <= now - _RECENT_S][-1:]
+        since, before = (past or [(self.started_at, 0)])[0]
+        elapsed = now - since
+        return (self.answered - before) / elapsed if elapsed > 0 else 0.0
+
+    def mark(self, now: float) -> None:
+        """Note how far the run is, for the rate of the last seconds."""
+        self._seen.append((now, self.answered))
+        while len(self._seen) > 1 and self._seen[1][0] <= now - _RECENT_S:
+            self._seen.popleft()
 
     def left_s(self, now: float) -> float | None:
         """Seconds to go at this session's rate; None before the first answer."""
@@ -79,6 +97,8 @@ class Tally:
             f"{clock(left)} left" if left is not None else "no answer yet",
             f"{self.failed} failed{self._why()}",
         ]
+        if limited := self.limited_by:
+            parts.insert(2, f"limited by {limited}")
         if self.read:
             parts.append(f"{self.invalid / self.read:.1%} invalid")
         if self.held is not None:
@@ -86,6 +106,11 @@ class Tally:
         if any(spec.price is not None for spec in self.judges.values()):
             parts.append(f"{self.usd:.4f} USD")
         return ", ".join(parts)
+
+    @property
+    def limited_by(self) -> str:
+        """Say what limits the rate; nothing where only the judges' own speed does."""
+        return " and ".join(dict.fromkeys(words(said) for said in self.limits() if said))
 
     def _why(self) -> str:
         """Return the last failure, cut to its place in a line: its details are in the ledger."""

@@ -279,7 +279,8 @@ def decide(failure: Failure, *, tried: int, policy: RetryPolicy, jitter: float) 
 
     The pause doubles with every failure up to a cap and is drawn from its upper half, so that
     calls that failed together do not come back together (`jitter` is a number in [0, 1)); a
-    Retry-After is always waited for.
+    Retry-After is always waited for. Behind a 429 it is all that is waited for: how fast requests
+    follow then is up to what is known of the provider's limits.
     """
     match failure.kind.consequence:
         case Consequence.STOP_RUN:
@@ -298,7 +299,8 @@ def decide(failure: Failure, *, tried: int, policy: RetryPolicy, jitter: float) 
     # The exponent is bounded so that a thousandth attempt does not overflow.
     pause = min(policy.max_backoff_s, policy.backoff_s * 2.0 ** min(tried - 1, 60))
     pause *= 0.5 + 0.5 * jitter
-    return Again(max(pause, asked + 0.1 * pause if asked else 0.0))
+    named = asked if failure.kind is FailureKind.THROTTLED else max(pause, asked + 0.1 * pause)
+    return Again(named if asked else pause)
 
 
 def stop_for(decision: Decision, said: str, *, judge: Halt, run: Halt) -> None:

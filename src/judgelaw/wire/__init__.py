@@ -55,6 +55,7 @@ from judgelaw.wire.parsers import (
 )
 from judgelaw.wire.providers.anthropic import messages as messages
 from judgelaw.wire.providers.openai import chat as chat, completions as completions
+from judgelaw.wire.quotas import SPELLINGS as SPELLINGS, Quota as Quota, quotas_in as quotas_in
 from judgelaw.wire.reply import (
     RAN_OUT as RAN_OUT,
     Answer as Answer,

@@ -9,6 +9,7 @@ from enum import Enum, StrEnum, auto
 from typing import Any
 
 from judgelaw.tensor import INVALID
+from judgelaw.wire.quotas import seconds_until
 from judgelaw.wire.reply_json import json_value
 from judgelaw.words import count, storable, words
 
@@ -264,7 +265,7 @@ def read_status(
         kind=kind,
         status=status,
         detail=_said(reply, error),
-        retry_after=retry_after(reply, now) if kind.consequence is Consequence.RETRY else None,
+        retry_after=_asked(reply, error, now) if kind.consequence is Consequence.RETRY else None,
     )
 
 
@@ -281,6 +282,17 @@ def kind_of(status: int, error: dict[str, Any]) -> FailureKind:
     if status >= 400:  # noqa: PLR2004 - the range of client errors
         return FailureKind.REJECTED
     return FailureKind.REDIRECTED
+
+
+def _asked(reply: Reply, error: dict[str, Any], now: float) -> float | None:
+    """Return the seconds that the server asks to wait, in a header or in the body (Gemini)."""
+    said = retry_after(reply, now)
+    details = error.get("details") if said is None else None
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, dict) else None
+        if isinstance(delay, str) and (found := seconds_until(delay, now)) is not None:
+            return found
+    return said
 
 
 def retry_after(reply: Reply, now: float) -> float | None:

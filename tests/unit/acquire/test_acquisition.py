@@ -310,6 +310,34 @@ def test_the_same_study_freezes_and_acquires_the_same_table(tmp_path):
     assert freeze(load_study(tmp_path / "a" / "study.yaml"), tmp_path / "a" / "run").count
 
 
+def test_the_rate_shown_is_that_of_the_last_seconds_and_what_limits_it_is_named():
+    tally = Tally(judges={}, planned=1_000, done=0, started_at=0.0)
+    for second in range(100):
+        tally.answered = 4 * min(second, 80)
+        tally.mark(float(second))
+        if second == 60:
+            assert tally.rate(60.0) == 4.0
+    assert tally.rate(99.0) == 0.0
+    tally.limits = lambda: ["", "the provider's refusals"]
+    assert "limited by the provider's refusals" in tally.words(99.0)
+
+
+def test_a_refusal_for_now_is_not_shown_as_a_failure(tmp_path):
+    with Provider(first(reply(429, headers={"Retry-After": "0"}))) as provider:
+        frozen = frozen_study(tmp_path, [chat_judge(provider.base_url)])
+        shown = Shows()
+        acquire(frozen, observer=shown).raise_if_open()
+    assert shown.tally.throttled == frozen.count
+    assert shown.tally.failed == 0
+    assert "0 failed," in shown.tally.words(1.0) + ","
+
+
+class Shows:
+    def show(self, tally, now):
+        del now
+        self.tally = tally
+
+
 def test_progress_says_rate_time_cost_failures_and_invalid_share(capsys):
     tally = Tally(judges={}, planned=100, done=50, started_at=0.0)
     tally.answered, tally.read, tally.invalid, tally.failed = 50, 50, 5, 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judgelaw.acquire.limits import Limiter, Pace, Slots
+from judgelaw.acquire.limits import Limiter, Pace
 
 
 def test_a_pace_spaces_requests_evenly():
@@ -32,34 +32,9 @@ def test_no_limit_never_waits():
 
 
 def test_tokens_are_corrected_when_the_reply_says_how_many():
-    limiter = Limiter(concurrency=4, requests_per_minute=None, tokens_per_minute=6_000)
+    limiter = Limiter(requests_per_minute=None, tokens_per_minute=6_000)
     assert limiter.book(200, now=0.0) == 0.0
     limiter.done(estimated=200, used=50)
     # 50 used of the 100 a second that one second of credit holds: 50 are left, then one waits.
     assert limiter.book(100, now=0.0) == 0.0
     assert limiter.book(100, now=0.0) == pytest.approx(0.5)
-
-
-def test_a_throttled_width_halves_once_a_burst_and_comes_back_slowly():
-    slots = Slots(16)
-    for _ in range(5):
-        slots.throttled(now=10.0, pause_s=2.0)
-    assert (slots.allowed, slots.wait(10.5)) == (8.0, 1.5)
-    slots.throttled(now=12.5, pause_s=2.0)
-    assert slots.allowed == 4.0
-    for _ in range(4):
-        slots.answered()
-    assert 4.9 < slots.allowed < 5.1
-    for _ in range(1_000):
-        slots.answered()
-    assert slots.allowed == 16.0
-
-
-def test_a_width_never_falls_below_one():
-    slots = Slots(2)
-    for n in range(10):
-        slots.throttled(now=100.0 * n, pause_s=1.0)
-    assert slots.allowed == 1.0
-    assert slots.free
-    slots.busy = 1
-    assert not slots.free

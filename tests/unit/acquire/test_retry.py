@@ -67,12 +67,18 @@ def test_jitter_keeps_at_least_half_the_pause():
 
 
 def test_retry_after_is_waited_for_and_a_little_more():
-    decision = decide(failed(FailureKind.THROTTLED, 30.0), tried=1, policy=POLICY, jitter=0.5)
+    decision = decide(failed(FailureKind.BUSY, 30.0), tried=1, policy=POLICY, jitter=0.5)
     assert 30.0 < decision.delay_s < 31.0
 
 
+@pytest.mark.parametrize("asked", [0.01, 1.0, 30.0])
+def test_a_refusal_for_now_pauses_what_it_names_and_no_more(asked):
+    decision = decide(failed(FailureKind.THROTTLED, asked), tried=4, policy=POLICY, jitter=1.0)
+    assert decision == Again(asked)
+
+
 def test_a_short_retry_after_does_not_shorten_the_pause():
-    decision = decide(failed(FailureKind.THROTTLED, 0.01), tried=4, policy=POLICY, jitter=0.0)
+    decision = decide(failed(FailureKind.BUSY, 0.01), tried=4, policy=POLICY, jitter=0.0)
     assert decision == Again(2.0)
 
 
