@@ -105,17 +105,30 @@ def replay_finding(facts: ReplyFacts | None, *, subject: str) -> Finding:
             "looked for."
         )
         return untestable("replay", said, "Analyse the run folder, whose ledger has them.", subject)
-    problems, figures = _evidence(facts)
+    copies, figures = _evidence(facts)
+    same, telling = int(figures["identical_text_cells"]), int(figures["telling_cells"])
+    verdict: Severity = "ok"
     headline, advice = "No response id, seed or long text serves two calls.", "Nothing to do."
-    if problems:
-        headline = f"Replies look replayed: {'; '.join(problems)}."
+    if copies:
+        verdict = "problem"
+        headline = f"Replies look replayed: {'; '.join(copies)}."
         advice = (
             "A replayed reply is no second draw, so call noise comes out too small: switch caches "
             "off, send a distinct seed with every call (or none), and acquire anew."
         )
+    elif same > _MOST * telling:
+        verdict = "notice"
+        headline = (
+            f"All repeats have one and the same text in {same:,} of {telling:,} cells with texts "
+            f"of {_TELLING} characters or more, under ids of their own."
+        )
+        advice = (
+            "A judge without chance (temperature 0) answers like that, and so does a cache that "
+            "gives new ids: where the judge should vary, switch caches off and acquire anew."
+        )
     return Finding(
         name="replay",
-        verdict="problem" if problems else "ok",
+        verdict=verdict,
         headline=headline,
         advice=advice,
         subject=subject,
@@ -124,7 +137,11 @@ def replay_finding(facts: ReplyFacts | None, *, subject: str) -> Finding:
 
 
 def _evidence(facts: ReplyFacts) -> tuple[list[str], dict[str, float]]:
-    """Return what speaks for a replay, in words and in figures."""
+    """Return what shows that replies are copies, in words, and the figures of it and of texts.
+
+    Texts show nothing: a reason that a judge always gives is no copy. `verify` counts by the
+    same rule.
+    """
     ids, seeds = _repeated(facts.response_ids), _repeated(facts.seeds)
     same, telling = identical_texts(facts.texts)
     flags = {kind: n for kind, n in facts.flags.items() if kind not in _OTHER_MODEL}
@@ -133,11 +150,6 @@ def _evidence(facts: ReplyFacts) -> tuple[list[str], dict[str, float]]:
         found.append(f"{ids:,} replies carry a response id that another reply has")
     if seeds:
         found.append(f"{seeds:,} calls were sent with a seed that another call has")
-    if same > _MOST * telling:
-        found.append(
-            f"all repeats have one and the same text in {same:,} of {telling:,} cells with texts "
-            f"of {_TELLING} characters or more"
-        )
     return found, {
         "repeated_response_ids": float(ids),
         "repeated_seeds": float(seeds),
@@ -156,13 +168,20 @@ def _repeated(values: Objects | None) -> int:
 
 
 def identical_texts(texts: Objects | None) -> tuple[int, int]:
-    """Return the cells whose repeats share one long text, and the cells with long texts."""
+    """Return the cells whose repeats share one long text, and the cells with long texts.
+
+    A text that another cell has too belongs to no cell: a reason that a judge always gives.
+    """
     if texts is None:
         return 0, 0
+    cells = texts.reshape(-1, texts.shape[-1])
+    held = Counter(text for cell in cells for text in {t for t in cell if t is not None})
     same = telling = 0
-    for cell in texts.reshape(-1, texts.shape[-1]):
+    for cell in cells:
         there = [t for t in cell if t is not None]
         if len(there) < PAIR or min(map(len, there)) < _TELLING:
+            continue
+        if max(held[text] for text in there) > 1:
             continue
         telling += 1
         same += len(set(there)) == 1

@@ -57,8 +57,20 @@ def test_identical_long_texts_in_every_repeat_are_found():
     texts[:4] = texts[:4, :1]
     assert identical_texts(texts) == (4, 6)
     finding = replay_finding(replace(clean(), texts=texts), subject="judge")
-    assert finding.verdict == "problem"
+    assert finding.verdict == "notice", "a judge at temperature 0 is no copy of itself"
     assert "4 of 6 cells" in finding.headline
+
+
+def test_a_reason_that_a_judge_always_gives_is_no_copy():
+    """367 of 600 calls of one run had the same reason, under ids and seeds of their own."""
+    reason = "Both answers are helpful, and the first one is more to the point."
+    texts = clean().texts.copy()
+    texts[:4] = reason
+    assert identical_texts(texts) == (0, 2)
+    assert replay_finding(replace(clean(), texts=texts), subject="judge").verdict == "ok"
+    texts[:] = reason
+    assert identical_texts(texts) == (0, 0)
+    assert replay_finding(replace(clean(), texts=texts), subject="judge").verdict == "ok"
 
 
 def test_short_verdicts_may_repeat():
