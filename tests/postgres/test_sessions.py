@@ -1,6 +1,9 @@
 """Several sessions on one ledger: leases, the fence, and commits that happen exactly once."""
 
 import asyncio
+import socket
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -9,7 +12,7 @@ import pytest
 
 from judgelaw.errors import InputError, LeaseLostError, RunError, StudyChangedError
 from judgelaw.ledger import PostgresLedger, PostgresView, Terms, Unsent, list_runs, read_address
-from judgelaw.ledger.postgres_session import Session
+from judgelaw.ledger.postgres_session import Session, this_machine
 from servers.endings import completed, failed, record, states
 from servers.study import chat_judge, frozen_study
 from support.postgres import PASSWORD, Line, admin, server
@@ -117,6 +120,28 @@ def test_a_late_session_changes_nothing(opened, late):
     assert list(other.attempts()) == before
     record(other, completed(again))
     assert other.totals().completed == 1
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_machine_of_the_same_name_is_not_asked_about_its_processes(opened, monkeypatch, same):
+    """After an outage longer than the lease: only a process of this very machine is known dead."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    host = this_machine()
+    if not same:
+        monkeypatch.setattr("judgelaw.ledger.postgres_session.boot_id", lambda: b"another")
+        host = this_machine.__wrapped__()
+    assert socket.gethostname() in host
+    silent, other = opened(), opened()
+    (sent,) = reserve(silent, limit=1)
+    run(silent.sending(sent))
+    admin_in(
+        silent,
+        f"UPDATE sessions SET pid = {ended.pid}, host = '{host}', "  # noqa: S608 - names of ours
+        f"heartbeat_at = heartbeat_at - interval '90 s' WHERE id = {silent._session.id}",
+    )
+    run(other.beat())
+    assert states(other) == (["orphaned"] if same else ["started"])
 
 
 def test_a_late_session_changes_nothing_before_anybody_took_its_call(opened):

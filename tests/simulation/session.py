@@ -154,7 +154,7 @@ class Session:
         boot = f"boot {self._world.boot}".encode()
         with ExitStack() as stack:
             for name, value in (
-                ("judgelaw.ledger.lock._boot_id", lambda: boot),
+                ("judgelaw.ledger.lock.boot_id", lambda: boot),
                 ("judgelaw.acquire.engine._session", lambda: self._world.provider),
                 ("judgelaw.acquire.engine.open_batch_client", lambda *_: self._world.batches),
                 ("judgelaw.acquire.readings.Reader", partial(SimulatedReader, self)),

@@ -182,7 +182,7 @@ class SentMarks:
     def __init__(self, path: Path, counts: Counts = Counts()) -> None:  # noqa: B008 - a constant
         self._path = path
         self._turn = 0
-        boot = _boot_id().ljust(_BOOT_BYTES, b"\0")
+        boot = boot_id().ljust(_BOOT_BYTES, b"\0")
         # Written out in full, since a sparse page met on a full disk would end the process.
         with writing(path):
             path.write_bytes(boot + bytes(_SIZE - _BOOT_BYTES))
@@ -224,7 +224,7 @@ class LeftMarks:
         except FileNotFoundError:
             content = b""
         boot = content[:_BOOT_BYTES].rstrip(b"\0")
-        trusted = len(content) in (_RING_END, _SIZE) and boot != b"" and boot == _boot_id()
+        trusted = len(content) in (_RING_END, _SIZE) and boot != b"" and boot == boot_id()
         self._ring = content[_BOOT_BYTES:_RING_END] if trusted else None
         self._marks = content[_BOOT_BYTES:_RING_END] if len(content) == _SIZE else b""
         self.counts = max(_whole_counts(content[_RING_END:_SIZE]), default=Counts())
@@ -254,7 +254,7 @@ def _never_sent(ring: bytes | memoryview, attempt: int) -> bool:
     return bool(last < attempt)
 
 
-def _boot_id() -> bytes:
+def boot_id() -> bytes:
     """Return what changes when the machine starts anew, empty where that cannot be known."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()[:_BOOT_BYTES]

@@ -14,12 +14,16 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from judgelaw import __version__
 from judgelaw.errors import IntegrityError, LeaseLostError, RunError
 from judgelaw.ledger import second_place
+from judgelaw.ledger.lock import boot_id
 from judgelaw.ledger.migrations import statements
 from judgelaw.ledger.postgres_schema import Address, driver, enter, migrate, schema_of
 from judgelaw.ledger.records import (
@@ -230,9 +234,21 @@ def _key(schema: str, session: int, pid: int, host: str, started_at: str) -> str
     return "|".join((schema, str(session), str(pid), host, started_at))
 
 
+@cache
+def this_machine() -> str:
+    """Name this machine so that another one of the same name, or a container in it, is another.
+
+    A number of a process says nothing about a process of theirs.
+    """
+    told = boot_id()
+    with suppress(OSError):
+        told += bytes(Path("/proc/self/ns/pid").readlink())
+    return f"{socket.gethostname()} ({sha256(told).hexdigest()[:6]})"
+
+
 def _is_dead(pid: int, host: str) -> bool:
     """Whether a process of this machine has ended."""
-    if host != socket.gethostname() or pid == os.getpid():
+    if host != this_machine() or pid == os.getpid():
         return False
     try:
         os.kill(pid, 0)
@@ -355,9 +371,7 @@ class Session:
     @property
     def key(self) -> str:
         """Name the session as no other is named."""
-        return _key(
-            schema_of(self.run), self.id, os.getpid(), socket.gethostname(), self._started_at
-        )
+        return _key(schema_of(self.run), self.id, os.getpid(), this_machine(), self._started_at)
 
     def end(self) -> None:
         """Settle what is open and end; a server that is gone will see the lease run out."""
@@ -377,7 +391,7 @@ class Session:
             self._connection.close()
 
     def _begin(self) -> tuple[int, int, str]:
-        who = (os.getpid(), socket.gethostname(), __version__)
+        who = (os.getpid(), this_machine(), __version__)
         terms = (self.terms.attempts, self.terms.lease_s)
         begun = self._now()
         self.id = _NOBODY
