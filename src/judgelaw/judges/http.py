@@ -363,7 +363,13 @@ class HttpJudge:
         )
         if isinstance(answer, Failure) and answer.status == _NOT_FOUND:
             return replace(answer, detail=f"{answer.detail} ({self._asked()})")
+        if isinstance(answer, Failure) and answer.status == _PROXY_AUTHENTICATION:
+            return replace(answer, detail=f"{answer.detail}{self._asked_through()}")
         return answer
+
+    def _asked_through(self) -> str:
+        """Name the proxy that wants a password: only one asks for it."""
+        return f": {peer_of(self._url, self._proxy)} wants another password{_PROXY_TRUST}"
 
     def _asked(self) -> str:
         """Name the address that nothing was found at, without credentials and query."""

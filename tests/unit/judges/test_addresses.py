@@ -3,16 +3,20 @@
 import asyncio
 import os
 import socket
+import ssl
+import threading
+from contextlib import contextmanager, suppress
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from judgelaw.acquire import acquire
 from judgelaw.cli.init import study_text
-from judgelaw.errors import IncompleteRunError, InputError, StudyError
+from judgelaw.errors import IncompleteRunError, InputError, JudgelawError, StudyError
 from judgelaw.ledger import LEDGER_NAME, SqliteView
 from judgelaw.study import load_study, open_run
 from judgelaw.wire import Proxy, proxy_for
+from servers import untrusted
 from servers.provider import Provider, say
 from servers.study import chat_judge, frozen_study, write_study
 
@@ -218,3 +222,77 @@ def test_sampling_parameters_go_with_the_version_that_takes_them(tmp_path, decod
     seen = [each.headers["anthropic-version"] for each in provider.seen]
     assert set(seen[:16]) == {version}
     assert set(seen[16:]) == {"2099-01-01"}
+
+
+@contextmanager
+def listening(answer, tls=None):
+    """Answer every connection in a thread; yield the port and what the first lines were."""
+    seen = []
+
+    async def served(reader, writer):
+        with suppress(OSError, asyncio.IncompleteReadError):
+            seen.append((await reader.read(4096)).split(b"\r\n")[0].decode(errors="replace"))
+            writer.write(answer)
+            await writer.drain()
+        writer.close()
+
+    loop, started = asyncio.new_event_loop(), threading.Event()
+    server = loop.run_until_complete(asyncio.start_server(served, "127.0.0.1", 0, ssl=tls))
+    thread = threading.Thread(target=lambda: (loop.call_soon(started.set), loop.run_forever()))
+    thread.start()
+    started.wait()
+    try:
+        yield server.sockets[0].getsockname()[1], seen
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        server.close()
+        loop.run_until_complete(asyncio.sleep(0.01))
+        loop.close()
+
+
+def refused(folder, judge):
+    """Run a study that gets no answer; return how many attempts there were, and what was said."""
+    transport = {"attempts": 5, "backoff_s": 0.01, "concurrency": 4}
+    frozen = frozen_study(folder, [judge], transport=transport)
+    with pytest.raises(JudgelawError) as error:
+        acquire(frozen).raise_if_open()
+    with SqliteView(frozen.path / LEDGER_NAME) as view:
+        assert view.totals().completed == 0
+        return len(list(view.attempts())), str(error.value)
+
+
+HTML = b"HTTP/1.1 502 \r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<html></html>"
+
+
+def test_a_certificate_that_nobody_trusts_is_told_in_the_words_of_tls(tmp_path):
+    pem = tmp_path / "server.pem"
+    pem.write_text(untrusted.KEY_AND_CERTIFICATE)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(pem)
+    with listening(HTML, context) as (port, seen):
+        _, words = refused(tmp_path, chat_judge(f"https://127.0.0.1:{port}/v1"))
+    assert "its certificate is not trusted (self-signed certificate)" in words
+    assert "nothing was sent: set SSL_CERT_FILE to the certificates that you trust" in words
+    assert seen == []
+
+
+def test_a_server_without_tls_is_told_so(tmp_path):
+    with listening(HTML) as (port, _):
+        _, words = refused(tmp_path, chat_judge(f"https://127.0.0.1:{port}/v1"))
+    assert "TLS failed (" in words
+    assert "check scheme and port of base_url" in words
+    assert "not permitted" not in words
+
+
+@pytest.mark.parametrize("scheme", ["https", "http"])
+def test_a_proxy_that_wants_a_password_is_asked_a_few_times_and_named(tmp_path, scheme):
+    """Through CONNECT and without: whoever gave a wrong password gives it again the next time."""
+    wants = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+    with listening(wants) as (port, seen):
+        judge = chat_judge(f"{scheme}://judge.invalid/v1", proxy=f"http://127.0.0.1:{port}")
+        _, words = refused(tmp_path, judge)
+    assert "407" in words
+    assert f"the proxy 127.0.0.1:{port} on the way to judge.invalid" in words
+    assert "check the user and the password of the proxy" in words
+    assert len(seen) <= 4, "one for each call that was under way"
