@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from judgelaw.analysis import decide, spoken
+from judgelaw.analysis import decide, outlook, spoken
+from judgelaw.analysis.answer import best_of
 from judgelaw.analysis.answer_words import Design, share
 from judgelaw.diagnose import Finding
 from judgelaw.estimate import Estimand
@@ -176,3 +177,95 @@ def test_sentences_have_at_most_22_words():
         for gold in (tensor.gold, None):
             found = answer(replace(tensor, gold=gold))
             assert len(found.says.split()) <= 22, found.says
+
+
+def test_prompts_that_are_all_to_be_repaired_are_neither_left_out_nor_kept_alone():
+    """No prompt is named where all leave replies unread; the worst one stays all the same."""
+    tensor = one_bad_prompt(N=120, bad=0.2)
+    ranked = np.concatenate([np.full((*tensor.ranked.shape[:-1], 2), 3), tensor.ranked], axis=-1)
+    found = answer(
+        replace(VerdictTensor.from_ranked(ranked, orders=tensor.orders), gold=tensor.gold)
+    )
+    assert found.actions[0].kind == "repair"
+    assert found.actions[0].prompts == ()
+    assert not {"drop_prompts", "keep_prompt"} & {a.kind for a in found.actions}
+
+
+def test_both_orders_are_advised_where_no_tie_was_ever_seen():
+    N, first = 90, np.arange(90) < 30
+    gold = np.arange(N) % 2
+    ranked = np.where(first[:, None], np.array([0, 1]), gold[:, None])[:, None, :, None]
+    tensor = VerdictTensor.from_ranked(ranked.repeat(2, axis=3), orders=("AB", "BA"))
+    named = replace(tensor, gold=tuple(PAIRS[g] for g in gold))
+    kept = [v for v in tensor.verdicts if v != "tie"]
+    seen = [tensor.verdicts.index(v) for v in kept]
+    without = replace(named, counts=named.counts[..., seen], verdicts=tuple(kept), ranked=None)
+    actions = {}
+    for name, each in (("with", named), ("without", without)):
+        (actions[name],) = [a for a in answer(each).actions if a.kind == "both_orders"]
+    assert actions["with"].right == pytest.approx(actions["without"].right)
+    assert actions["with"].ties == pytest.approx(1 / 3)
+
+
+def test_a_vote_does_not_make_verdicts_steady_that_change_with_the_prompt():
+    rng = np.random.default_rng(3)
+    N, R = 200, 8
+    gold = np.arange(N) % 2
+    turned = rng.random((N, 3)) < np.array([0.0, 0.25, 0.25])
+    hit = (rng.random((N, 3, 1, R)) < 0.9) ^ turned[:, :, None, None]
+    ranked = np.where(hit, gold[:, None, None, None], 1 - gold[:, None, None, None])
+    found = answer(
+        replace(
+            VerdictTensor.from_ranked(ranked, orders=("AB",)), gold=tuple(PAIRS[g] for g in gold)
+        ),
+        at_least=0.6,
+    )
+    (vote,) = [a for a in found.actions if a.kind == "vote"]
+    assert vote.after.changes["ask_again"].high < 0.1 or vote.after.steady is False
+    assert vote.after.steady is not True
+    assert "for averages" in outlook(vote, found)
+
+
+def test_an_unchecked_judge_that_is_early_is_told_both_labels_and_items():
+    rng = np.random.default_rng(8)
+    N = 24
+    ranked = rng.random((N, 1, 2, 4)) < np.where(np.arange(N) < 5, 0.2, 0.0)[:, None, None, None]
+    found = answer(VerdictTensor.from_ranked(ranked.astype(int), orders=("AB", "BA")))
+    assert found.word == "early"
+    assert [a.kind for a in found.actions] == ["label", "more_items"]
+    label, more = found.actions
+    assert label.text == "Give the right answer for all 24 items."
+    assert "These are 24: add some." in label.why
+    assert more.text.startswith("Audit")
+    assert more.more is None or more.more > N
+
+
+def test_labels_are_counted_for_the_most_accurate_judge_that_is_possible():
+    steady = answer(replace(pairs(np.ones(80), K=3), gold=None)).actions[-1]
+    assert "60 are enough if it is right on 90 of 100, 33 if on 95." in steady.why
+    coin = noisy(0.5, R=4)
+    unsteady = answer(replace(coin, gold=None)).actions[-1]
+    assert "600 are enough if it is right on 80 of 100." in unsteady.why
+
+
+def test_the_best_judge_has_to_lead_by_clusters_where_items_hang_together():
+    N = 60
+    good, poor = np.arange(N) % 6 != 0, np.arange(N) % 6 > 1
+    poor[:12] = True
+    good[:12] = True
+    tensors = {"a": pairs(good), "b": pairs(poor)}
+    assert best_of(tensors, Estimand()).name == "a"
+    clusters = tuple(f"c{i % 6}" for i in range(N))
+    together = {name: replace(t, clusters=clusters) for name, t in tensors.items()}
+    assert best_of(together, Estimand()) is None
+
+
+def test_a_price_counts_clusters_where_items_hang_together():
+    alone = pairs(np.arange(100) < 66)
+    together = replace(alone, clusters=tuple(f"c{i // 3}" for i in range(100)))
+    for tensor in (alone, together):
+        assert answer(tensor).word == "early"
+    prices = [answer(tensor).actions[-1] for tensor in (alone, together)]
+    assert prices[0].quality is None
+    assert prices[0].more > 100
+    assert prices[1].quality is not None
