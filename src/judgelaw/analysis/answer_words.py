@@ -99,8 +99,8 @@ def spoken(answer: Answer, design: Design, findings: Sequence[Finding] = ()) -> 
         answer,
         title=title,
         says=says,
-        headline=f"{title}: {_lower(says)}",
-        actions=tuple(words.action(a) for a in answer.actions),
+        headline=words.headline(title, says, actions := tuple(map(words.action, answer.actions))),
+        actions=actions,
     )
 
 
@@ -241,6 +241,19 @@ class _Words:
             "early": self._early,
         }
         return says[a.word]()
+
+    def headline(self, title: str, says: str, actions: Sequence[Action]) -> str:
+        """Return the answer in a line; of a change what it is, and right before and after."""
+        reached = [a for a in actions if a.right and a.after is not None and a.after.enough]
+        if self.answer.word != "change" or not reached:
+            return f"{title}: {_lower(says)}"
+        (before, then), span = reached[0].right or (0.0, 0.0), self.answer.span
+        if span is not None:
+            found = f"{span * (1 - before):.2f} points off on average, then {span * (1 - then):.2f}"
+        else:
+            valid = " of those with a verdict" if reached[0].kind == "repair" else ""
+            found = f"right on {share(before)} {self.of}, then {share(then)}{valid}"
+        return f"{title}: {_lower(reached[0].text.removesuffix('.'))}; {found}."
 
     def _no_interval(self) -> str:
         if self.right.only is not None:

@@ -269,3 +269,14 @@ def test_a_price_counts_clusters_where_items_hang_together():
     assert prices[0].quality is None
     assert prices[0].more > 100
     assert prices[1].quality is not None
+
+
+def test_the_headline_of_a_change_says_what_to_change_and_right_before_and_after():
+    found = answer(one_bad_prompt(N=80, bad=0.05))
+    assert found.word == "change"
+    (drop,) = [a for a in found.actions if a.kind == "drop_prompts"]
+    before, after = (share(x) for x in drop.right)
+    assert found.headline == (
+        f"Change it first: leave out prompt “p6”; right on {before} of 100 items like these, "
+        f"then {after}."
+    )
