@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from judgelaw.errors import InputError
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 PAIR: Final = 2
 """Disagreement is counted over pairs of calls: a cell with fewer than two shows none."""

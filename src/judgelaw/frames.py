@@ -1,12 +1,14 @@
 """Values in the user's own tools: frames of their library, JSON, and what a notebook shows."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from html import escape
+from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
-from judgelaw.errors import InputError, MissingExtraError
+from judgelaw.errors import InputError, MissingExtraError, writing
 from judgelaw.words import by_criterion, counted, shortened, visible
 
 Library = Literal["pandas", "polars", "pyarrow"]
@@ -83,6 +85,34 @@ class Result:
     def _more(self) -> str:
         more = len(self.records()) - _ROWS
         return f"and {counted(more, 'row')} more in to_frame()" if more > 0 else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A drawn figure: a notebook shows it, and `save` writes it.
+
+    Attributes:
+        name: of the figure, as `--figures` calls it.
+        svg: the drawing.
+        drawn: makes the bytes of a format.
+    """
+
+    name: str
+    svg: str
+    drawn: "Callable[[str], bytes]" = field(repr=False, compare=False)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {len(self.svg):,} characters of SVG; save it with .save(path)"
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write it as SVG, PDF or PNG, by the ending of the path."""
+        target = Path(path)
+        with writing(target):
+            target.write_bytes(self.drawn(target.suffix.removeprefix(".").lower()))
+        return target
 
 
 class _OfJudge(Protocol):

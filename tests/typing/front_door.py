@@ -89,6 +89,8 @@ def judge(call: jl.Call) -> jl.Reply | str:
         raise jl.RateLimited(after=1.0)
     if not call.text:
         raise jl.Refused("nothing to judge")
+    if call.text.isspace():
+        raise jl.Invalid(call.text, reason="blank")
     return jl.Reply(text="A", model="mine") if call.order == "AB" else "B"
 
 

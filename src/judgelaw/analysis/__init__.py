@@ -51,6 +51,12 @@ from judgelaw.analysis.facet_values import (
     PromptLean as PromptLean,
     SlotPreference as SlotPreference,
 )
+from judgelaw.analysis.look_first import (
+    ItemTable as ItemTable,
+    item_table as item_table,
+    reading_order as reading_order,
+    right_by_item as right_by_item,
+)
 from judgelaw.analysis.outcomes import (
     count_outcomes as count_outcomes,
     coverage as coverage,

@@ -18,6 +18,7 @@ from judgelaw.analysis.judge_analysis import (
     permutation_tests,
     tests_of,
 )
+from judgelaw.analysis.look_first import item_table
 from judgelaw.analysis.probe_answers import find_effects, without_probes
 from judgelaw.analysis.soft_evidence import SoftMode, check_soft_mode
 from judgelaw.analysis.values import Analysis, JudgeAnalysis, Key, Settings, Table
@@ -233,7 +234,14 @@ def analyze(
     with progress("analysing", _steps(tensors, shuffles)) as advance:
         found = _complete(tensors, roles, replace(request, advance=advance), known)
         found = _with_probes(found, everything, seed)
-    return replace(found, warnings=(*found.warnings, *_no_test(permutations, shuffles)))
+    return replace(
+        found,
+        warnings=(*found.warnings, *_no_test(permutations, shuffles)),
+        item_tables={
+            key: item_table(tensors[key], judge.answer.contested.ids)
+            for key, judge in found.streams().items()
+        },
+    )
 
 
 def _gatherer(evidence: Evidence | Callable[[], Evidence] | None) -> Callable[[], Evidence]:

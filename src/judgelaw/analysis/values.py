@@ -1,6 +1,6 @@
 """The frozen values of a complete analysis: what the report, the gate and the JSON read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -18,12 +18,14 @@ from judgelaw.analysis.facet_values import (
     PromptLean,
     SlotPreference,
 )
+from judgelaw.analysis.look_first import ItemTable
 from judgelaw.analysis.score_answers import ScoreAnswers
 from judgelaw.analysis.soft_evidence import SoftEvidence
 from judgelaw.decide import MorePrompts, PromptRow
 from judgelaw.diagnose import Cell, Finding, ProbeEffect
+from judgelaw.errors import InputError
 from judgelaw.estimate import Design
-from judgelaw.frames import Result, bars_svg
+from judgelaw.frames import Picture, Result, bars_svg
 from judgelaw.quantities import Components, Evidence, Quantities, Quantity
 from judgelaw.uncertainty import ErrorSplit, Interval, PermutationTest
 from judgelaw.words import visible
@@ -282,6 +284,10 @@ class Analysis(Result):
         warnings: about the whole table.
         best: the judge that is shown to be right more often than every other, if one is.
         reading: how the table was read, in a line; empty for calls that were read before.
+        item_tables: every item of every judge, by layer and judge, with its texts where known.
+        draw: draws a figure of the page by name; None where the calls are not at hand.
+
+    Of one judge, `answer`, `components`, `changes` and `items` stand here too.
     """
 
     judges: Mapping[str, JudgeAnalysis]
@@ -295,6 +301,8 @@ class Analysis(Result):
     warnings: tuple[str, ...] = ()
     best: Best | None = None
     reading: str = ""
+    item_tables: Mapping[Key, ItemTable] = field(default_factory=dict)
+    draw: "Callable[[Analysis, str | None], Picture] | None" = field(default=None, compare=False)
 
     schema = "judgelaw.analysis/1"
     brief = ("judge", "component", *_BRIEF)
@@ -307,6 +315,44 @@ class Analysis(Result):
         said = [f"{name}: {j.answer.headline}" for name, j in list(self.judges.items())[:_SAID]]
         more = len(self.judges) - _SAID
         return "\n".join([*said, f"and {more} judges more"] if more > 0 else said)
+
+    @property
+    def answer(self) -> Answer:
+        """May the judge be used, and what should change; of one judge."""
+        return self._the("answer").answer
+
+    @property
+    def components(self) -> Components:
+        """Components at the full depth, by name; of one judge."""
+        return self._the("components").components
+
+    @property
+    def changes(self) -> Mapping[str, Quantity | None]:
+        """How often a verdict changes between two calls, by what is changed; of one judge."""
+        return self._the("changes").changes
+
+    @property
+    def items(self) -> ItemTable:
+        """Every item with its texts, its verdicts, how often it was right and changed."""
+        return self.item_tables[self.main_layer, self._the("items").name]
+
+    def plot(self, figure: str | None = None) -> Picture:
+        """Draw a figure of the page, as a notebook shows it; by default the first.
+
+        Raises:
+            InputError: no figure is called so; the message lists those there are.
+        """
+        if self.draw is None:
+            raise InputError("nothing to draw from: analyse the calls with jl.analyze")
+        return self.draw(self, figure)
+
+    def _the(self, asked: str) -> JudgeAnalysis:
+        """Return the only judge."""
+        if len(self.judges) == 1:
+            return next(iter(self.judges.values()))
+        names = ", ".join(map(repr, self.judges))
+        where = "item_tables[layer, name]" if asked == "items" else f"judges[name].{asked}"
+        raise AttributeError(f"there are several judges, {names}: take analysis.{where}")
 
     def records(self) -> list[dict[str, Any]]:
         """Return one row for each judge and component of every layer, the main layer first."""

@@ -19,6 +19,7 @@ from judgelaw.cli.options import (
 from judgelaw.cli.terminal import echo, progress, say, write_json
 from judgelaw.processes import processes
 from judgelaw.runs import Reading, analyze_source, read_source, report_of
+from judgelaw.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
         "judgelaw analyze calls.csv.gz",
         "judgelaw analyze runs/my-study --json analysis.json --tables tables/",
         "judgelaw analyze calls.parquet --judge my-judge --repeats 4 --incomplete drop",
-        "judgelaw analyze calls.csv.gz --prompt plain",
+        "judgelaw analyze calls.csv.gz --prompt plain --items wrong.csv",
         "judgelaw analyze calls.parquet --soft never",
     )
 )
@@ -50,6 +51,13 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Write every table as CSV, LaTeX and JSON.",
 )
+@click.option(
+    "--items",
+    "items_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write every item as a row of CSV: texts, verdicts, how often right; wrong ones first.",
+)
 def command(
     *,
     source: Place,
@@ -62,6 +70,7 @@ def command(
     details: bool,
     json_file: str | None,
     tables_folder: Path | None,
+    items_file: Path | None,
 ) -> None:
     """Say whether a judge may be used and what to change, and what its disagreement is made of.
 
@@ -86,11 +95,33 @@ def command(
         own_folder(tables_folder)
         written = write_tables(analysis.tables, tables_folder)
         echo(f"{len(written)} files in {tables_folder}", err=True)
+    if items_file is not None:
+        _write_items(analysis, items_file)
     if json_file is not None:
         write_json(analysis.to_json(), json_file)
     if json_file != "-":
         report = partial(report_of, analysis, calls) if details else None
         show(analysis, place=one_place(source), details=report)
+
+
+def _write_items(analysis: "Analysis", target: Path) -> None:
+    """Write the items of the main layer; of several judges one after the other."""
+    from judgelaw.analysis import Table
+    from judgelaw.errors import writing
+    from judgelaw.page import sheet_of, to_csv
+
+    several = len(analysis.judges) > 1
+    rows = [
+        {**({"judge": name} if several else {}), **row}
+        for name in analysis.judges
+        for row in analysis.item_tables[analysis.main_layer, name].records()
+    ]
+    columns = tuple(dict.fromkeys(column for row in rows for column in row))
+    cells = tuple(tuple(row.get(column) for column in columns) for row in rows)
+    table = Table(name="items", title="Items", columns=columns, rows=cells)
+    with writing(target):
+        target.write_text(to_csv(sheet_of(table)), encoding="utf-8")
+    echo(f"{counted(len(rows), 'item')} in {target}", err=True)
 
 
 def show(

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from judgelaw.errors import InputError, writing
 from judgelaw.runs.source import Source
 from judgelaw.steps import Progress, unseen
+from judgelaw.words import did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from judgelaw.analysis import Analysis, SoftMode
     from judgelaw.decide import Advice
+    from judgelaw.frames import Picture
     from judgelaw.page import Report
     from judgelaw.uncertainty import Baseline, BoundedQuantity, Gate, Interval, Limit, Scope
 
@@ -59,7 +61,26 @@ def analyze_source(
     )
     if calls.table is not None:
         found = replace(found, reading=calls.table.line())
-    return with_more_prompts(found, calls)
+    if texts := calls.texts():
+        tables = {key: table.with_texts(texts) for key, table in found.item_tables.items()}
+        found = replace(found, item_tables=tables)
+    return with_more_prompts(replace(found, draw=partial(_draw, calls)), calls)
+
+
+def _draw(calls: Source, analysis: "Analysis", name: str | None) -> "Picture":
+    """Draw a figure of the page of an analysis, by default the first."""
+    from judgelaw.frames import Picture
+    from judgelaw.page import drawn, figures
+
+    found = figures(report_of(analysis, calls, texts=False))
+    if name is None:
+        name = next(iter(found))
+    if name not in found:
+        raise InputError(
+            f"figure {name!r}{did_you_mean(name, found)}: there are {listed(list(found))}"
+        )
+    make = partial(drawn, found[name])
+    return Picture(name=name, svg=make("svg").decode(), drawn=make)
 
 
 def seed_of(calls: Source, asked: int | None = None) -> int:
@@ -156,6 +177,8 @@ def report_of(
     from judgelaw.runs.stopping import looks_in_words
 
     found: dict[str, Any] = {"advice": advice, "people": partial(validations, calls.main())}
+    if calls.table is not None and texts:
+        found["questions"] = calls.questions()
     if calls.folder is not None:
         found |= {
             "completions": calls.folder.completions(analysis.main_layer) if texts else None,

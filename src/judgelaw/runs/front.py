@@ -6,7 +6,7 @@ dataset, or tensors by judge or by (layer, judge). `reading` says which of its c
 
 from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
@@ -30,7 +30,7 @@ from judgelaw.runs.reading_options import (
     for_baseline,
     names_of,
 )
-from judgelaw.runs.several_sources import compared
+from judgelaw.runs.several_sources import compared, several
 from judgelaw.runs.source import Source, read_source
 from judgelaw.steps import Progress, unseen
 
@@ -159,7 +159,8 @@ def compare(
     """Compare judges, or versions of one judge, on the items and cells that they share.
 
     Args:
-        xs: each as for `analyze`; one alone may hold several judges.
+        xs: each as for `analyze`, or all by name, `{"old": frame, "new": frame}`; one alone may
+            hold several judges.
         by: "prompt" compares every prompt as a judge of its own.
         draws: item resamples of the bands.
         seed: of every random choice.
@@ -181,10 +182,10 @@ def compare(
     if not xs:
         raise InputError("nothing to compare: give two runs, tables or tensors, or one of several")
     every: Reading = {**reading, "judge": None}
-    read = [read_source(x, every) for x in xs]
-    found = [fspath(x) if isinstance(x, str | PathLike) else f"{i + 1}" for i, x in enumerate(xs)]
+    found, sources, own_names = several(xs)
+    read = [read_source(x, every) for x in sources]
     judges = names_of(reading.get("judge"))
-    chosen = compared(found, read, judges=judges)
+    chosen = compared(found, read, judges=judges, by_source=own_names)
     named = by_prompt(chosen.tensors) if by == "prompt" else chosen.tensors
     return compare_tensors(
         named,

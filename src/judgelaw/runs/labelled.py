@@ -21,10 +21,50 @@ HUMAN = "human"
 """The column of people's labels unless another one is named; `gold` where there is none."""
 
 
+def _column_or_labels(name: str, value: Any) -> None:
+    """Names of columns, or the labels themselves."""
+    if _flat(value) is None:
+        names(name, value)
+
+
+def _flat(x: Any) -> list[Any] | None:
+    """Return the values of a list, array or Series of plain values; None for all else."""
+    if isinstance(x, str | bytes | PathLike | Mapping) or hasattr(x, "columns"):
+        return None
+    values = x.tolist() if hasattr(x, "tolist") else x.to_list() if hasattr(x, "to_list") else x
+    plain = isinstance(values, list | tuple) and all(
+        value is None or isinstance(value, str | int | float) for value in values
+    )
+    return list(values) if plain and values else None
+
+
+def _paired(x: Any, human: Any) -> list[dict[str, Any]] | None:
+    """Return a row for each verdict with its label; None where x is no list of verdicts."""
+    verdicts, labels = _flat(x), _flat(human)
+    if verdicts is None or labels is None or any(Path(str(v)).is_file() for v in verdicts[:1]):
+        return None
+    if len(labels) != len(verdicts):
+        raise InputError(
+            f"{len(verdicts):,} verdicts and {len(labels):,} labels: pass a label for each "
+            "verdict, None where nobody labelled"
+        )
+    return [
+        {"item": str(i), "verdict": _word(v), HUMAN: _word(h)}
+        for i, (v, h) in enumerate(zip(verdicts, labels, strict=True))
+    ]
+
+
+def _word(value: Any) -> str | None:
+    """Return a verdict or label as text; True is `true`, and nan is no label."""
+    if value is None or value != value:  # noqa: PLR0124 - nan
+        return None
+    return str(value).lower() if isinstance(value, bool) else f"{value}"
+
+
 @checked
 def validate(
     x: Any,
-    human: Annotated[str | Sequence[str], Option(rule=names)] = HUMAN,
+    human: Annotated[Any, Option(rule=_column_or_labels)] = HUMAN,
     positive: str | None = None,
     labels: "LabelChoice | None" = None,
     *,
@@ -39,9 +79,11 @@ def validate(
     """Hold a judge against people: recall of each class, agreement, kappa, errors, what to correct.
 
     Args:
-        x: a table or run, a frame, a list of dicts, or a tensor with gold; see `analyze`.
+        x: a table or run, a frame, a list of dicts, or a tensor with gold; see `analyze`. Or the
+            verdicts alone, a list, array or Series.
         human: the column of labels, blank where nobody labelled; several for several people, or
-            one for each of `criteria`; else `gold` is taken.
+            one for each of `criteria`; else `gold` is taken. Of verdicts alone, as many
+            labels, None where nobody labelled.
         positive: the class that `tpr` and the corrected rate speak of; by default the last of two.
         labels: "random" for a random subset of all items, "chosen" for any other; not guessed.
         minimum: least recall, tpr, tnr, agreement or kappa, decided as pass, fail, inconclusive.
@@ -59,6 +101,8 @@ def validate(
     """
     from judgelaw.labels import gather_opinions, validate_opinions
 
+    if (rows := _paired(x, human)) is not None:
+        x, human = rows, HUMAN
     read = of_date(_with_labels(rows_of(x, human=human, said=said_in(reading))), date)
     name, read = of_judge(of_criterion(read, criterion), judge, reading)
     return validate_opinions(

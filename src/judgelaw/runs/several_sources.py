@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
 
 from judgelaw.errors import InputError
 from judgelaw.runs.source import Source
@@ -12,6 +13,36 @@ from judgelaw.words import judge_of
 if TYPE_CHECKING:
     from judgelaw.tensor import VerdictTensor
     from judgelaw.uncertainty import Estimand
+
+
+def several(xs: Sequence[Any]) -> tuple[list[str], list[Any], bool]:
+    """Return what several sources are called, the sources, and whether the caller named them.
+
+    They come one by one, as one list of sources, or as a mapping by name:
+    `{"old": frame, "new": frame}`. A list of rows and tensors by judge are one source.
+    """
+    if len(xs) == 1 and isinstance(xs[0], Mapping) and _are_sources(list(xs[0].values())):
+        return list(map(str, xs[0])), list(xs[0].values()), True
+    if len(xs) == 1 and isinstance(xs[0], list | tuple) and _are_sources(xs[0]):
+        xs = xs[0]
+    return [_place(x, i) for i, x in enumerate(xs)], list(xs), False
+
+
+def _are_sources(values: Sequence[Any]) -> bool:
+    """Whether each is a table, a run or calls of its own: no row, no column, no tensor by judge."""
+    return bool(values) and all(
+        isinstance(x, str | PathLike)
+        or hasattr(x, "path")
+        or (isinstance(x, list | tuple) and bool(x) and isinstance(x[0], Mapping))
+        or (isinstance(x, Mapping) and all(hasattr(v, "counts") for v in x.values()))
+        or hasattr(x, "columns")
+        for x in values
+    )
+
+
+def _place(x: Any, place: int) -> str:
+    path = getattr(x, "path", x)
+    return fspath(path) if isinstance(path, str | PathLike) else f"{place + 1}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,9 +65,16 @@ def compared(
     read: Sequence[Source],
     *,
     judges: Sequence[str] = (),
+    by_source: bool = False,
 ) -> Compared:
-    """Bring the judges of several sources together; `names` are what the sources are called."""
-    tensors = _told_apart(names, read, judges)
+    """Bring the judges of several sources together; `names` are what the sources are called.
+
+    With `by_source`, sources of one judge each give it their own name.
+    """
+    if by_source and all(len(calls.main()) == 1 for calls in read):
+        tensors = {n: next(iter(c.main().values())) for n, c in zip(names, read, strict=True)}
+    else:
+        tensors = _told_apart(names, read, judges)
     bars = [calls.at_least for calls in read if calls.at_least is not None]
     return Compared(
         tensors=tensors, estimand=_one_estimand(names, read), at_least=max(bars, default=None)

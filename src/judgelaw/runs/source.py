@@ -15,6 +15,7 @@ from judgelaw.words import candidate_names, listed, stream_name
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
     from judgelaw.estimate import Design
+    from judgelaw.page import Questions
     from judgelaw.runs.folder import RunFolder
     from judgelaw.study import Study
     from judgelaw.tables import TableReading
@@ -87,6 +88,27 @@ class Source:
 
         named = [layer for layer in dict.fromkeys(key[0] for key in self.tensors) if layer]
         return main_layer(infer_roles(named, self.roles)) if named else None
+
+    def texts(self) -> Mapping[str, Mapping[str, str]]:
+        """Return what is known of every item beside its verdicts, by item and name."""
+        if self.table is not None:
+            return self.table.texts
+        if self.folder is None:
+            return {}
+        return {
+            item: {"instruction": asked.instruction, **dict(asked.answers)}
+            for item, asked in self.folder.questions().items()
+        }
+
+    def questions(self) -> "Questions":
+        """Return the texts of a table's items as the page shows them."""
+        from judgelaw.page import Question
+
+        return {
+            item: Question(instruction=next(iter(texts.values())), answers=tuple(texts.items())[1:])
+            for item, texts in self.texts().items()
+            if texts
+        }
 
     def main(self) -> "dict[str, VerdictTensor]":
         """Return the judges of the main layer."""

@@ -11,6 +11,7 @@ from judgelaw.errors import InputError, TableError
 from judgelaw.option_types import Option, checked, names
 from judgelaw.runs.labelled import HUMAN, of_criterion, of_judge, rows_of
 from judgelaw.runs.reading_options import SEED, Selection
+from judgelaw.runs.several_sources import several
 from judgelaw.runs.source import said_in
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ LOOKS = 52
 
 @checked
 def watch(
-    xs: Any,
-    *,
+    *xs: Any,
     looks: Annotated[int, Option(least=1, why="a watch looks at least once")] = LOOKS,
     human: Annotated[str, Option(rule=names)] = HUMAN,
     positive: str | None = None,
@@ -37,8 +37,9 @@ def watch(
     """Say whether a judge moved, since when, how far, and on which items.
 
     Args:
-        xs: one table or run with a column `date`, or a list of tables or runs, one of each date;
-            each as for `validate`. What has no date goes by its name, in the sequence given.
+        xs: one table or run with a column `date`, or tables or runs of one date each, one by one,
+            in a list or by name; each as for `validate`. What has no date goes by its name, in the
+            sequence given.
         looks: the declared number of looks, 104 at most: false alarms over all of them stay at 5%.
         human: the column of people's labels on anchors, where there are some.
         positive: the verdict whose share is the score.
@@ -56,12 +57,12 @@ def watch(
     """
     from judgelaw.labels import lay_out_waves, watch_waves
 
-    sources = list(xs) if _several(xs) else [xs]
+    names_given, sources, own_names = several(xs)
     if not sources:
         raise InputError("nothing to watch: give a table with a column date, or one of each date")
     said = said_in(reading)
     read = [of_criterion(rows_of(x, human=human, said=said), criterion) for x in sources]
-    named = [_named(x, i) for i, x in enumerate(sources)]
+    named = names_given if own_names else [_named(x, i) for i, x in enumerate(sources)]
     dates, notes = _dates(read, named)
     calls = [
         call
@@ -71,15 +72,6 @@ def watch(
     waves = lay_out_waves(calls, dates, positive=positive)
     found = watch_waves(waves, looks=looks, positive=positive, permutations=permutations, seed=seed)
     return _with_notes(found, notes)
-
-
-def _several(xs: Any) -> bool:
-    """Whether this is a list of sources, and not one source that is a list of rows."""
-    if not isinstance(xs, list | tuple):
-        return False
-    rows = all(isinstance(x, Mapping) for x in xs)
-    tensors = rows and all(hasattr(v, "counts") for x in xs for v in x.values())
-    return not (xs and rows) or tensors
 
 
 def _named(x: Any, place: int) -> str:

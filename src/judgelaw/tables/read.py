@@ -28,7 +28,7 @@ from judgelaw.tables.census import (
 from judgelaw.tables.onepass import read_in_one_pass
 from judgelaw.tables.reading import TableReading
 from judgelaw.tables.reading_of import read_table
-from judgelaw.tables.relation import as_calls
+from judgelaw.tables.relation import as_calls, item_texts
 from judgelaw.tables.said import Blank, Wishes, wishes
 from judgelaw.tables.soft_columns import with_vectors, without_vectors
 from judgelaw.tensor import INVALID, VerdictTensor
@@ -154,7 +154,8 @@ def read_all(
             for (layer, judge), tensor in tensors.items():
                 name = judge if criterion is None else stream_name(judge or "judge", criterion)
                 found[layer, name] = replace(_scored(tensor, reading), criterion=criterion)
-    return {pair: tensor.complete(incomplete) for pair, tensor in found.items()}, reading
+        told = replace(reading, texts=item_texts(reading))
+    return {pair: tensor.complete(incomplete) for pair, tensor in found.items()}, told
 
 
 def _all_said(

@@ -124,6 +124,7 @@ class Words:
         why: what was decided about positions, in words; empty where there was nothing to decide.
         wish: what says so.
         notes: what has to be told with every answer.
+        texts: what the column of texts says of each item, by item and the column's name.
     """
 
     plain: Mapping[str, str] = field(default_factory=dict)
@@ -172,6 +173,7 @@ class TableReading:
     order_once: bool = False
     scale: Scale | None = None
     notes: tuple[str, ...] = ()
+    texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def table(self) -> str:

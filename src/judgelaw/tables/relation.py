@@ -91,6 +91,45 @@ def as_calls(reading: TableReading, *, people: bool = False, ranked: bool = True
         return _Relation(reading, people=people, ranked=ranked).calls()
 
 
+_MOST_TEXTS = 100_000
+_LONGEST_TEXT = 20_000
+
+
+def item_texts(reading: TableReading) -> dict[str, dict[str, str]]:
+    """Return what a table says of each item beside its verdicts: texts, and what nothing else uses.
+
+    A column that differs within an item is about its calls. Nothing is returned for more items
+    than a person looks at.
+    """
+    role, opened = reading.roles.get("text"), reading.opened
+    texts = role.columns if role is not None else ()
+    columns = [*texts, *(column for column, _ in reading.unused if column in opened.columns)]
+    if not columns:
+        return {}
+    ends = [
+        f"{end}(left({opened.as_text(column)}, {_LONGEST_TEXT}))"
+        for column in columns
+        for end in ("min", "max")
+    ]
+    with foreign_errors(reading.table):
+        rows = opened.con.execute(
+            f"SELECT {item_sql(reading)}, {', '.join(ends)} FROM {opened.source} "
+            f"GROUP BY 1 LIMIT {_MOST_TEXTS + 1}"
+        ).fetchall()
+    if len(rows) > _MOST_TEXTS:
+        return {}
+    of_items = [
+        c
+        for c, column in enumerate(columns)
+        if column in texts or all(row[1 + 2 * c] == row[2 + 2 * c] for row in rows)
+    ]
+    return {
+        row[0]: {columns[c]: row[1 + 2 * c] for c in of_items if row[1 + 2 * c] is not None}
+        for row in rows
+        if row[0] is not None
+    }
+
+
 def item_sql(reading: TableReading) -> str:
     """Return the SQL of what an item is called."""
     with foreign_errors(reading.table):

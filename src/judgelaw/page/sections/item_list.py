@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from judgelaw.analysis import JudgeAnalysis, merit_of
+from judgelaw.analysis import JudgeAnalysis, reading_order, right_by_item
 from judgelaw.arrays import ABSENT
 from judgelaw.blocks import Block, Explorer, ItemCard, Paragraph, Run, note, paragraph
 from judgelaw.page import drawing
@@ -276,28 +276,16 @@ def _grid(judge: Judge, chunks: int) -> dict[str, Any]:
 
 def item_right(tensor: VerdictTensor) -> list[float] | None:
     """Return how often each item was judged right, nan without a right answer; None for none."""
-    merit = merit_of(tensor)
-    if merit is None:
-        return None
-    laws = tensor.counts[merit.counted].sum(axis=(1, 2))
-    share = (laws * merit.credit).sum(axis=-1) / laws.sum(axis=-1)
-    found = np.full(len(tensor.items), np.nan)
-    found[list(merit.counted)] = share
-    return [float(x) for x in found]
+    found = right_by_item(tensor)
+    return None if np.isnan(found).all() else [float(x) for x in found]
 
 
 def ranking(judge: Judge) -> "np.ndarray[Any, Any]":
-    """Return the items in reading order: mostly wrong, then those that change often, then others.
-
-    Within each, the least right first, then those whose verdicts differ most.
-    """
+    """Return the items in the order in which they are looked at."""
     tensor = judge.tensor
-    right = np.array(item_right(tensor) or [np.nan] * len(tensor.items))
     contested = {name: i for i, name in enumerate(judge.found.answer.contested.ids)}
-    often = np.array([contested.get(name, len(contested)) for name in tensor.items])
-    shares = tensor.counts.sum(axis=(1, 2)) / tensor.counts.sum(axis=(1, 2, 3))[:, None]
-    wrong = np.nan_to_num(right, nan=1.0) < _WRONG
-    return np.lexsort((shares.max(axis=1), np.nan_to_num(right, nan=1.0), often, ~wrong))
+    often = [contested.get(name) for name in tensor.items]
+    return reading_order(tensor.counts.sum(axis=(1, 2)), right_by_item(tensor), often)
 
 
 def _orders(tensor: VerdictTensor) -> tuple[str, ...]:
