@@ -9,9 +9,9 @@ from functools import partial
 
 import pytest
 
-from judgelaw.errors import InputError, IntegrityError, RunError, StorageError
+from judgelaw.errors import InputError, IntegrityError, RunError, RunLockedError, StorageError
 from judgelaw.ledger import LEDGER_NAME, SENT_NAME, SqliteLedger, SqliteView, lost
-from judgelaw.ledger.lock import LeftMarks, SentMarks
+from judgelaw.ledger.lock import LeftMarks, RunLock, SentMarks
 from judgelaw.ledger.migrations import migrations, statements
 from judgelaw.ledger.sqlite_view import damaged
 from servers.endings import completed, read
@@ -152,6 +152,15 @@ def test_a_newer_ledger_asks_for_a_newer_judgelaw(path):
 def test_migrations_are_numbered_without_gaps():
     steps = migrations("sqlite")
     assert [step.version for step in steps] == list(range(1, len(steps) + 1))
+
+
+def test_a_run_that_another_machine_holds_is_refused_by_its_name(tmp_path, monkeypatch):
+    with monkeypatch.context() as there:
+        there.setattr("judgelaw.ledger.lock.socket.gethostname", lambda: "elsewhere")
+        held = RunLock(tmp_path)
+    with held, pytest.raises(RunLockedError, match=r"is held by process \d+ on elsewhere, since "):
+        RunLock(tmp_path)
+    RunLock(tmp_path).release()
 
 
 def test_marks_tell_what_was_sent(tmp_path):
