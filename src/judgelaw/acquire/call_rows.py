@@ -8,7 +8,7 @@ from judgelaw.ledger import Judged
 from judgelaw.study import FrozenRun, gold_of
 from judgelaw.tensor import DEFAULT_VERDICTS, INVALID
 from judgelaw.wire import JudgeSpec, Reader, label_words, parser_name, vector_of
-from judgelaw.words import candidate_names, plain_number
+from judgelaw.words import candidate_names
 
 CALLS_COLUMNS = (
     "judge",
@@ -97,8 +97,9 @@ def _verdicts(frozen: FrozenRun) -> tuple[str, ...]:
         return ()
     if frozen.study.task != "pointwise":
         return (*candidate_names(frozen.study.candidates), *DEFAULT_VERDICTS[2:])
-    known = frozen.study.labels or [plain_number(value) for value in frozen.study.scale or ()]
-    labels = set(known) or {meaning for spec in asked for meaning in _meanings(spec)}
+    labels = set(frozen.study.verdicts or ()) or {
+        meaning for spec in asked for meaning in _meanings(spec)
+    }
     return (*sorted(labels - {INVALID}), INVALID)
 
 

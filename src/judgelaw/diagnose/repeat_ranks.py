@@ -130,7 +130,9 @@ def rank_statistic(mixed: MixedCells) -> Statistic:
             off = np.abs(agreement - agreement.mean(axis=1, keepdims=True)).max(axis=1)
             surplus = shuffled.same.max(axis=1) - found.expected
             odd = 4 * R * ndtr(-off / sqrt(found.spread)) if found.spread > 0 else smallest
-            copied = len(ends) * ndtr(-surplus / sqrt(found.variance))
+            copied = smallest
+            if found.variance > 0:  # it is 0 where no two calls of a cell say the same
+                copied = len(ends) * ndtr(-surplus / sqrt(found.variance))
             smallest = np.minimum(np.minimum(smallest, odd), copied)
         return -smallest
 

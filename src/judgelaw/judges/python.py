@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from concurrent.futures import Future
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import partial
@@ -201,13 +202,9 @@ def functions_for(judges: Mapping[str, JudgeSpec], given: Any) -> dict[str, Judg
         )
     else:
         found = dict.fromkeys(open_names, given)
-    for name, function in found.items():
-        if not callable(function):
-            raise InputError(
-                f"judge {name}: {_shown(function)} cannot be called; hand in a function that "
-                "takes a jl.Call and returns text"
-            )
-    return found
+    from judgelaw.judges.functions import as_function  # noqa: PLC0415 - it reads this file
+
+    return {name: as_function(function) for name, function in found.items()}
 
 
 def find_function(spec: JudgeSpec) -> JudgeFunction:
@@ -235,8 +232,14 @@ def find_function(spec: JudgeSpec) -> JudgeFunction:
     return function
 
 
+CALLERS_LOOP: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("loop", default=None)
+"""The loop of whoever awaits an audit: async functions run there, where their clients are."""
+
+
 class PythonJudge:
     """Asks a function: an async one in a loop of its own, a plain one in a thread for each call.
+
+    Where somebody awaits the audit, an async one runs in the loop of that caller.
 
     Neither can hold up the run: a call that does not end is left behind when its time is over.
     """
@@ -261,14 +264,16 @@ class PythonJudge:
         self._under_way: dict[str, _Measured] = {}
 
     async def __aenter__(self) -> Self:
-        if _is_async(self._function):
+        if _is_async(self._function) and (callers := CALLERS_LOOP.get()) is not None:
+            self._loop = callers
+        elif _is_async(self._function):
             self._loop = asyncio.new_event_loop()
             name = f"judgelaw {self._spec.name}"
             threading.Thread(target=_serve, args=(self._loop,), name=name, daemon=True).start()
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        if self._loop is not None:
+        if self._loop is not None and self._loop is not CALLERS_LOOP.get():
             self._loop.call_soon_threadsafe(self._loop.stop)
 
     async def ask(self, call: PlannedCall, body: bytes) -> StoredReply | Failure:

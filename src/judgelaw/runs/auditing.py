@@ -1,13 +1,13 @@
 """From a study to its report: freeze, acquire, analyse, write. Callers say who shows progress."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgelaw.errors import writing
+from judgelaw.errors import InputError, StudyChangedError, writing
 from judgelaw.processes import shared
 from judgelaw.runs.answers import REPORT, analyze_source, report_page, seed_of, write_page
 from judgelaw.runs.decisions import begin_advice
@@ -15,7 +15,7 @@ from judgelaw.runs.repeating import chooser
 from judgelaw.runs.source import read_source
 from judgelaw.runs.stopping import ask_by_looks, refuse_out_of_reach
 from judgelaw.steps import Progress, unseen
-from judgelaw.study import placed
+from judgelaw.study import note_change, placed
 
 if TYPE_CHECKING:
     from judgelaw.acquire import Acquisition, Observer
@@ -64,6 +64,7 @@ def audit_study(
     *,
     shown: Shown | None = None,
     judge: Any = None,
+    changed: str | None = None,
     tables: bool = False,
     texts: bool = True,
 ) -> Audited:
@@ -72,13 +73,13 @@ def audit_study(
     Writes results/analysis.json and report.html into the run folder; every table into tables/
     where that is asked for. Without `texts` the page holds no question, no answer and no reply.
     `judge` is the function that answers for every `python` judge without `call:`, or functions by
-    name.
+    name; `changed="go on"` lets another function answer the calls that are open.
 
     Raises:
         IncompleteRunError: calls are open; the same command resumes.
     """
     shown = shown or Shown()
-    acquired = acquire_study(study, out, shown=shown, judge=judge)
+    acquired = acquire_study(study, out, shown=shown, judge=judge, changed=changed)
     acquired.raise_if_open()
     shown.say(_done(acquired))
     analysis = _analyse(acquired.path, shown.bar, tables=tables, texts=texts)
@@ -121,6 +122,7 @@ def acquire_study(
     cancel_batches: bool = False,
     accept_loss: bool = False,
     judge: Any = None,
+    changed: str | None = None,
     shard: "Shard | None" = None,
 ) -> "Acquisition":
     """Freeze a study if need be and ask every open call; tables and hashes are written.
@@ -134,7 +136,12 @@ def acquire_study(
 
     address = None if ledger is None else _address(ledger)
     functions = _functions(study, judge)
+    if functions:
+        study = _with_sources(study, functions)
+        from_call = _other_function(study, out, changed)
     frozen = freeze_study(study, out, shown, date, shard)
+    if functions and from_call:
+        frozen = note_change(frozen, from_call)
 
     def ask(frozen: "FrozenRun") -> "Acquisition":
         with shown.observer() as observer:
@@ -176,6 +183,67 @@ def _functions(study: "StudyLike", judge: Any) -> "dict[str, JudgeFunction]":
     from judgelaw.study import load_study
 
     return functions_for({each.name: each for each in load_study(study).study.judges}, judge)
+
+
+def _with_sources(study: "StudyLike", functions: "Mapping[str, JudgeFunction]") -> "LoadedStudy":
+    """Write down the hash of every function that Python handed in."""
+    from judgelaw.judges import source_hash
+    from judgelaw.study import load_study
+
+    loaded = load_study(study)
+    judges = tuple(
+        judge.model_copy(update={"source_sha256": source_hash(functions[judge.name])})
+        if judge.name in functions
+        else judge
+        for judge in loaded.study.judges
+    )
+    return replace(loaded, study=loaded.study.model_copy(update={"judges": judges}))
+
+
+GO_ON = "go on"
+
+
+def _other_function(loaded: "LoadedStudy", out: Path | None, changed: str | None) -> list[str]:
+    """Refuse a function other than that which answered so far; say from which call it answers."""
+    from judgelaw.study import RECORD, open_run
+
+    if changed not in (None, GO_ON):
+        raise InputError(f"changed={changed!r}: it is 'go on', or left out")
+    run = run_folder(loaded, out)
+    if not (run / RECORD).exists():
+        return []
+    frozen, found = open_run(run), list[str]()
+    for judge in loaded.study.judges:
+        before = frozen.judges.get(judge.name)
+        old = before and before.source_sha256
+        if old is None or old == judge.source_sha256:
+            continue
+        done, planned = _answered(run, judge.name)
+        if done == planned:
+            continue  # nothing is left to ask
+        if done and changed is None:
+            raise StudyChangedError(
+                f"{run}: the function of judge {judge.name} is another than the one that answered "
+                f"{done} of its {planned} calls: verdicts of two judges would stand under one "
+                'name. Name another folder, out="...", to ask everything anew, or go on with '
+                'changed="go on": the report says from which call'
+            )
+        if done:
+            found.append(
+                f"judge {judge.name}: another function answers from call {done + 1} of {planned} on"
+            )
+    return found
+
+
+def _answered(run: Path, judge: str) -> tuple[int, int]:
+    """Return how many calls of a judge are answered, of how many."""
+    from judgelaw.ledger import LEDGER_NAME, SqliteView
+
+    if not (run / LEDGER_NAME).exists():
+        return 0, 1
+    with SqliteView(run / LEDGER_NAME) as view:
+        totals = view.totals(judge)
+    return totals.completed, totals.planned
 
 
 def hand_over_study(

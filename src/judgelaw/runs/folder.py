@@ -196,7 +196,11 @@ class RunFolder:
             item.id: Question(
                 instruction=item.instruction,
                 answers=(
-                    *item.texts.items(),
+                    *(
+                        (name, text)
+                        for name, text in item.texts.items()
+                        if text not in (item.instruction, *item.candidates)
+                    ),
                     *zip(
                         sides(self.frozen.study.task, len(item.candidates)),
                         item.candidates,

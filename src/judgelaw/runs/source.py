@@ -301,6 +301,7 @@ def _declared(
         tensors = {k: _cut(t, depth).complete(incomplete) for k, t in tensors.items()}
     tensors = looked_at(tensors, folder.frozen)
     main, wording = study.main.name, wording_note(folder.frozen)
+    wording = (*wording, *_changed_functions(folder))
     tensors = {
         k: replace(t, notes=(*t.notes, *repeats_note(folder.frozen, k[1]), *wording))
         if k[0] == main
@@ -343,16 +344,29 @@ def as_declared(tensor: "VerdictTensor", study: "Study") -> "VerdictTensor":
 
     What another reading found beside them is no verdict of this study.
     """
+    from judgelaw.study import Continuous
     from judgelaw.tensor import INVALID
 
+    if isinstance(study.scale, Continuous):
+        from judgelaw.tables import on_continuous
+
+        ends = {"from": study.scale.low, "to": study.scale.high}
+        return on_continuous(tensor, ends, outside="invalid")
     verdicts = study.verdicts
     if verdicts is None:
-        return tensor
+        alone = study.task == "pointwise" and INVALID not in tensor.verdicts
+        return tensor.with_alphabet(tensor.verdicts) if alone else tensor
     others = [name for name in tensor.verdicts if name not in (*verdicts, INVALID)]
     known = tensor.recode(dict.fromkeys(others, INVALID)).with_alphabet(verdicts)
     if study.scale is None:
         return known
     return known.on_scale(study.scale, study.dissimilarity or "ordinal")
+
+
+def _changed_functions(folder: "RunFolder") -> tuple[str, ...]:
+    """Say from which call another function answered."""
+    said = (line for change in folder.frozen.record.amendments for line in change["changes"])
+    return tuple(line for line in said if "another function answers" in line)
 
 
 def _with_reused(

@@ -1,6 +1,7 @@
 """What a study declares, and the manifest that freezes it before the first request."""
 
 from judgelaw.study.blueprint import (
+    AS_GIVEN as AS_GIVEN,
     Block as Block,
     Blueprint as Blueprint,
     blocks as blocks,
@@ -12,7 +13,12 @@ from judgelaw.study.blueprint import (
 from judgelaw.study.criteria import gold_of as gold_of
 from judgelaw.study.depths import RepeatsFrom as RepeatsFrom, Stop as Stop
 from judgelaw.study.extending import extend as extend, record_looks as record_looks
-from judgelaw.study.freezing import Choose as Choose, adopt as adopt, freeze as freeze
+from judgelaw.study.freezing import (
+    Choose as Choose,
+    adopt as adopt,
+    freeze as freeze,
+    note_change as note_change,
+)
 from judgelaw.study.item_files import records as records
 from judgelaw.study.items import Item as Item
 from judgelaw.study.loading import (
@@ -36,6 +42,7 @@ from judgelaw.study.manifest import (
 )
 from judgelaw.study.models import (
     Budget as Budget,
+    Continuous as Continuous,
     Gate as Gate,
     Layer as Layer,
     Study as Study,
@@ -51,7 +58,11 @@ from judgelaw.study.prompt_models import (
     TemplateSpec as TemplateSpec,
     drawn_count as drawn_count,
 )
-from judgelaw.study.prompts import Template as Template, instruction_blocks as instruction_blocks
+from judgelaw.study.prompts import (
+    Template as Template,
+    instruction_blocks as instruction_blocks,
+    item_block as item_block,
+)
 from judgelaw.study.record import (
     RECORD as RECORD,
     LookRecord as LookRecord,

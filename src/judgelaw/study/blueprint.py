@@ -16,6 +16,8 @@ from judgelaw.study.reworded import Rewordings, reworded_prompts
 from judgelaw.wire import PROVIDERS, JudgeSpec
 from judgelaw.words import LETTERS, candidate_number, counted, probed_by
 
+AS_GIVEN = "as given"
+"""The one prompt of a judge that writes its own."""
 _NAMED = 3
 _OWN_CODE = frozenset(name for name, provider in PROVIDERS.items() if provider.own_code)
 
@@ -161,7 +163,12 @@ def _check_fields(
 def unused_fields(blueprint: Blueprint) -> list[str]:
     """Return the fields of items that no prompt shows."""
     shown = {name for template in blueprint.templates for name in template.parts[1::2]}
-    names = dict.fromkeys(name for item in blueprint.items for name, _ in item.fields)
+    names = dict.fromkeys(
+        name
+        for item in blueprint.items
+        for name, text in item.texts.items()
+        if text not in (item.instruction, *item.candidates, item.gold)
+    )
     return [name for name in names if name not in shown]
 
 
@@ -215,7 +222,8 @@ _WORD_IN_BRACES = re.compile(r"\{([A-Za-z_][A-Za-z_0-9]{1,39})\}")
 def field_notes(blueprint: Blueprint) -> list[str]:
     """Say, before anything is asked, what prompts and items do not have in common."""
     found = []
-    if unused := unused_fields(blueprint):
+    as_given = [template.id for template in blueprint.templates] == [AS_GIVEN]
+    if not as_given and (unused := unused_fields(blueprint)):
         own = any(judge.provider in _OWN_CODE for judge in blueprint.study.judges)
         reach = "; a function or a command finds them under item" if own else ""
         found.append(
@@ -291,6 +299,7 @@ def _read_items(loaded: LoadedStudy) -> tuple[Item, ...]:
             split=split,
             given=loaded.records,
             verdicts=study.verdicts,
+            ends=study.ends,
             criteria=study.criteria,
         )
     except OSError as error:

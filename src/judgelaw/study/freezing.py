@@ -342,6 +342,15 @@ def adopt(frozen: FrozenRun, readers: Mapping[str, JudgeSpec]) -> FrozenRun:
     return open_run(frozen.path)
 
 
+def note_change(frozen: FrozenRun, words: Sequence[str]) -> FrozenRun:
+    """Write down what a run has to say of itself, beside the changes of its study."""
+    amendment = {"study": None, "changes": list(words)}
+    changed = replace(frozen.record, amendments=(*frozen.record.amendments, amendment))
+    with exclusive(frozen.path), staged(frozen.path) as stage:
+        (stage / RECORD).write_bytes(changed.to_json())
+    return open_run(frozen.path)
+
+
 def _read_as_frozen(study: Study, record: RunRecord) -> Study:
     """Keep labels to the letter in a run that was frozen before they could be read otherwise."""
     written = {judge["name"]: judge.get("parser") for judge in record.study["judges"]}

@@ -100,6 +100,7 @@ def read_items(
     split: bool = False,
     criteria: Collection[str] = (),
     verdicts: tuple[str, ...] | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> tuple[Item, ...]:
     """Read the items of a study; every bad record is named with its line.
 
@@ -110,6 +111,7 @@ def read_items(
         fields: names in the file by contract name.
         task: `pairwise` needs two candidates, `pointwise` one, `choose` a list of them.
         verdicts: what gold may be of single answers; anything where None.
+        ends: of a continuous scale, between which gold is.
         split: make strata of split and subset, where the file is one of LLMBar.
         criteria: of the study; gold then names a verdict for each of them.
     """
@@ -128,8 +130,7 @@ def read_items(
         if item is None:
             continue
         item = replace(item, fields=_others(record, fields))
-        if verdicts is not None and item.gold is not None:
-            item = replace(item, gold=_among(item.gold, verdicts, where, problems))
+        item = replace(item, gold=_checked(item.gold, verdicts, ends, where, problems))
         if item.id in seen:
             problems.append(
                 f"{where}: id: {item.id!r}, already used at {seen[item.id]}; ids must be distinct"
@@ -353,6 +354,34 @@ def _among(gold: str, verdicts: tuple[str, ...], where: str, problems: list[str]
         known = ", ".join(verdicts)
         problems.append(f"{where}: gold: {gold[:40]!r}, must be one of {known}; correct it")
     return gold
+
+
+def _checked(
+    gold: str | None,
+    verdicts: tuple[str, ...] | None,
+    ends: tuple[float, float] | None,
+    where: str,
+    problems: list[str],
+) -> str | None:
+    """Return a gold value as the verdicts that are declared write it."""
+    if gold is None or (verdicts is None and ends is None):
+        return gold
+    if verdicts is not None:
+        return _among(gold, verdicts, where, problems)
+    return _between(gold, ends or (-math.inf, math.inf), where, problems)
+
+
+def _between(gold: str, ends: tuple[float, float], where: str, problems: list[str]) -> str:
+    """Return the score that a gold value names, in plain digits."""
+    try:
+        score = float(gold)
+    except ValueError:
+        score = math.nan
+    if not ends[0] <= score <= ends[1]:
+        text = f"{gold[:40]!r}, must be a score from {ends[0]:g} to {ends[1]:g}; correct it"
+        problems.append(f"{where}: gold: {text}")
+        return gold
+    return plain_number(score)
 
 
 def to_jsonl(items: Iterable[Item]) -> str:

@@ -109,6 +109,13 @@ class Layer(Model):
     prompt: str | None = None
 
 
+class Continuous(Model):
+    """The ends of a continuous scale: any number between them is a score."""
+
+    low: float = Field(alias="from", allow_inf_nan=False, description="the lowest score")
+    high: float = Field(alias="to", allow_inf_nan=False, description="the highest score")
+
+
 class AskedCriterion(Model):
     """A criterion with calls of its own.
 
@@ -289,8 +296,9 @@ class Study(Model):
         default_factory=dict,
         description="what is judged: how each is read from one reply, or asked in its own calls",
     )
-    scale: tuple[float, ...] | None = Field(
-        default=None, description="pointwise: every score, rising"
+    scale: tuple[float, ...] | Continuous | None = Field(
+        default=None,
+        description="pointwise: every score, rising, or {from: 0, to: 1} where they are continuous",
     )
     labels: tuple[Name, ...] | None = Field(default=None, description="pointwise: every label")
     dissimilarity: Free[Dissimilarity | None] = Field(
@@ -376,9 +384,16 @@ class Study(Model):
     @property
     def verdicts(self) -> tuple[str, ...] | None:
         """The verdicts that single answers may get, `invalid` aside; None where none is listed."""
-        if self.scale is not None:
+        if isinstance(self.scale, tuple):
             return tuple(map(plain_number, self.scale))
         return self.labels
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The lowest and the highest score; None where verdicts are no scores."""
+        if isinstance(self.scale, Continuous):
+            return self.scale.low, self.scale.high
+        return (self.scale[0], self.scale[-1]) if self.scale else None
 
     @property
     def order_labels(self) -> tuple[str, ...]:

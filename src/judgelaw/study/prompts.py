@@ -98,7 +98,12 @@ def fields_of(study: Study, others: Iterable[str] = ()) -> tuple[str, ...]:
 
 def default_block(study: Study) -> str:
     """Return the item block that prefixes and suffixes surround."""
-    if study.task == "pointwise":
+    return item_block(study.task)
+
+
+def item_block(task: str) -> str:
+    """Return the usual layout of the items of a task."""
+    if task == "pointwise":
         return POINT_BLOCK
     return "USER INSTRUCTION:\n{instruction}\n\n" + CANDIDATES
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from judgelaw.errors import InputError
-from judgelaw.study.models import Study
+from judgelaw.study.models import Continuous, Study
 from judgelaw.study.problems import Problem
 from judgelaw.wire import JudgeSpec, ScoreParser, parser_rule
 from judgelaw.words import counted, plain_number
@@ -26,10 +26,34 @@ def with_parsers(judges: Any, raw: Mapping[str, Any]) -> Any:
     the verdicts but for case and marks. A pattern or a field becomes one of the verdicts or is
     invalid. The range of `score` is that of an evenly spaced scale.
     """
-    verdicts = _written(raw)
-    if raw.get("task") != "pointwise" or not verdicts or not isinstance(judges, list):
+    verdicts, ends = _written(raw), _ends(raw.get("scale"))
+    if raw.get("task") != "pointwise" or not isinstance(judges, list):
         return judges
-    return [_with_parser(judge, verdicts, raw) for judge in judges]
+    if ends:
+        return [_with_range(judge, ends) for judge in judges]
+    return [_with_parser(judge, verdicts, raw) for judge in judges] if verdicts else judges
+
+
+def _ends(scale: Any) -> dict[str, float]:
+    """Return the range of a continuous scale that is not checked yet, empty for any other."""
+    if not isinstance(scale, dict):
+        return {}
+    low, high = scale.get("from"), scale.get("to")
+    if not (isinstance(low, int | float) and isinstance(high, int | float)):
+        return {}
+    return {"min": low, "max": high, "step": 0}
+
+
+def _with_range(judge: Any, ends: dict[str, float]) -> Any:
+    """Give a judge the range in which its replies are read as scores."""
+    if not isinstance(judge, dict):
+        return judge
+    parser = judge.get("parser", "first-line")
+    if parser == "first-line":
+        return {**judge, "parser": {"score": ends}}
+    if isinstance(parser, dict) and isinstance(parser.get("score"), dict):
+        return {**judge, "parser": {"score": {**ends, **parser["score"]}}}
+    return judge
 
 
 def _with_parser(judge: Any, verdicts: list[str], raw: Mapping[str, Any]) -> Any:
@@ -59,7 +83,8 @@ def reading_rule(study: Study, written: Any) -> Any:
     """
     if study.verdicts is None:
         return written
-    listed = {key: list(getattr(study, key) or ()) or None for key in ("scale", "labels")}
+    scores = list(study.scale) if isinstance(study.scale, tuple) else None
+    listed = {"scale": scores, "labels": list(study.labels or ()) or None}
     raw = {"task": study.task, **listed}
     return with_parsers([{"parser": parser_rule(written)}], raw)[0]["parser"]
 
@@ -104,12 +129,20 @@ def answer_problems(study: Study) -> Iterator[Problem]:
     if study.dissimilarity is not None and study.scale is None:
         text = f"{study.dissimilarity!r}, is about scores; declare scale:, or leave it out"
         yield Problem(path=("dissimilarity",), text=text)
+    if isinstance(study.scale, Continuous):
+        if study.scale.low >= study.scale.high:
+            text = f"from {study.scale.low:g} is not below to {study.scale.high:g}; swap them"
+            yield Problem(path=("scale",), text=text)
+        if study.dissimilarity not in (None, "numeric"):
+            text = f"{study.dissimilarity!r}, continuous scores are numeric; leave it out"
+            yield Problem(path=("dissimilarity",), text=text)
     yield from _repeated(study)
     yield from _no_order(study)
 
 
 def _repeated(study: Study) -> Iterator[Problem]:
-    declared: Mapping[str, tuple[Any, ...] | None] = {"scale": study.scale, "labels": study.labels}
+    listed = study.scale if isinstance(study.scale, tuple) else None
+    declared: Mapping[str, tuple[Any, ...] | None] = {"scale": listed, "labels": study.labels}
     for key, values in declared.items():
         if values is None:
             continue
@@ -143,9 +176,9 @@ def _no_order(study: Study) -> Iterator[Problem]:
 def gate_problems(study: Study) -> Iterator[Problem]:
     """Yield limits of a gate that no component of this study's verdicts can reach."""
     largest, remedy = 1.0, "write a smaller number"
-    if study.scale:
-        span = study.scale[-1] - study.scale[0]
-        if study.dissimilarity == "numeric":
+    if study.ends:
+        span = study.ends[1] - study.ends[0]
+        if study.dissimilarity == "numeric" or isinstance(study.scale, Continuous):
             largest = span**2 / 2
             remedy = "numeric components are variances, in squared points; write a smaller number"
         elif study.dissimilarity != "nominal" and span > 0:

@@ -6,6 +6,7 @@ from judgelaw.doors import lazy
 
 if TYPE_CHECKING:
     from judgelaw.tables.columns import ALIASES as ALIASES
+    from judgelaw.tables.in_memory import as_frame as as_frame
     from judgelaw.tables.labelled_rows import (
         ItemRows as ItemRows,
         LabelledRows as LabelledRows,

@@ -32,7 +32,7 @@ from judgelaw.tables.relation import as_calls, item_texts
 from judgelaw.tables.said import Blank, Wishes, wishes
 from judgelaw.tables.soft_columns import with_vectors, without_vectors
 from judgelaw.tensor import INVALID, VerdictTensor
-from judgelaw.words import counted, did_you_mean, listed, stream_name
+from judgelaw.words import counted, did_you_mean, listed, plain_number, stream_name
 
 _BIG = 1_000_000
 """Calls from which one pass is faster than a group-by."""
@@ -179,27 +179,42 @@ def _scored(tensor: VerdictTensor, reading: TableReading) -> VerdictTensor:
     return tensor.on_scale(scale)
 
 
-def on_continuous(tensor: VerdictTensor, scale: Mapping[str, float]) -> VerdictTensor:
-    """Read verdicts as scores between two ends, apart by their squared difference."""
+def on_continuous(
+    tensor: VerdictTensor,
+    scale: Mapping[str, float],
+    *,
+    outside: Literal["error", "invalid"] = "error",
+) -> VerdictTensor:
+    """Read verdicts as scores between two ends, apart by their squared difference.
+
+    However a number is written, it is one score: 1, 1.0 and 1.00.
+
+    Args:
+        tensor: the calls.
+        scale: the ends, `{"from": 0, "to": 1}`.
+        outside: what a verdict is that is no number between them.
+    """
     low, high = float(scale["from"]), float(scale["to"])
-    found = {low, high}
     said = tensor.counts.sum(axis=(0, 1, 2)) > 0
-    unsaid = [v for v, n in zip(tensor.verdicts, said, strict=True) if not n and v != INVALID]
-    tensor = tensor.recode(dict.fromkeys(unsaid, INVALID))
-    for verdict in tensor.verdicts:
+    gold = {*(tensor.gold or ())}
+    names, found = dict[str, str](), {low, high}
+    for verdict, n in zip(tensor.verdicts, said, strict=True):
         if verdict == INVALID:
             continue
         try:
             score = float(verdict)
         except ValueError:
             score = inf
-        if not low <= score <= high:
+        inside = low <= score <= high
+        if not inside and n and outside == "error":
             raise InputError(
                 f"verdict {verdict!r} is no score between {low:g} and {high:g}: correct the scale, "
                 f"or leave it out"
             )
-        found.add(score)
-    return tensor.on_scale(sorted(found), "numeric")
+        names[verdict] = plain_number(score) if inside and (n or verdict in gold) else INVALID
+        if names[verdict] != INVALID:
+            found.add(score)
+    return tensor.recode(names).on_scale(sorted(found), "numeric")
 
 
 @contextmanager

@@ -133,7 +133,7 @@ class JsonParser(Model):
 
 
 class ScoreRange(Model):
-    """Admissible scores: `min`, `min + step`, ..., up to `max`.
+    """Admissible scores: `min`, `min + step`, ..., up to `max`; any between at step 0.
 
     Attributes:
         min, max: the lowest and the highest score.
@@ -142,7 +142,7 @@ class ScoreRange(Model):
 
     min: float
     max: float
-    step: float = Field(default=1.0, gt=0)
+    step: float = Field(default=1.0, ge=0)
     regex: str | None = Field(default=None, description="where the number stands; group 1")
 
 
@@ -216,6 +216,7 @@ AMENDABLE = (
     "batch",
     "model_path",
     "folder",
+    "source_sha256",
 )
 """Fields that reach a judge without being part of what it is: they may change between sessions."""
 
@@ -375,6 +376,7 @@ class JudgeSpec(Model):
         call: the Python function that answers, `package.module:function`.
         command, mode: the program that answers, by JSON lines or started once for every call.
         folder: the folder of the study, where functions are looked for and commands run.
+        source_sha256: of the source of a function that Python handed in.
         family, contract: the judge that a `grid` expanded, and this one's levels.
         criteria: how each criterion is read where one reply holds several verdicts.
         asks: the criterion of this judge's calls, where each has calls of its own.
@@ -457,6 +459,7 @@ class JudgeSpec(Model):
     threads: PositiveInt | None = None
     prime: bool = True
     folder: str | None = None
+    source_sha256: str | None = None
     family: str | None = None
     contract: dict[str, str] = Field(default_factory=dict)
     criteria: dict[Name, ParserSpec] = Field(default_factory=dict)

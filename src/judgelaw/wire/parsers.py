@@ -44,6 +44,8 @@ READ_AT_MOST = 100_000
 """Characters that a regular expression is shown: ten megabytes of text must not stall a run."""
 
 _NUMBER = r"[-+]?\d+(?:\.\d+)?"
+_ANY_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+"""As programs write them: where scores are continuous, 1e-05 is one."""
 _TOLERANCE = 1e-9
 _MOST_SCORES = 1000
 
@@ -104,7 +106,8 @@ def wanted(judge: JudgeSpec, order: str) -> str:
         return f"json wants an object with the field {spec.field}{_among(spec.labels)}"
     if isinstance(spec, ScoreParser):
         s = spec.score
-        return f"score wants a number from {s.min:g} to {s.max:g} in steps of {s.step:g}"
+        steps = f" in steps of {s.step:g}" if s.step else ""
+        return f"score wants a number from {s.min:g} to {s.max:g}{steps}"
     if spec == "first-line":
         *letters, tie = DISPLAYED if order == _SINGLE else restored_labels(order)
         return f"first-line wants exactly {', '.join(letters)} or {tie} in the first line"
@@ -118,6 +121,8 @@ def label_words(judge: JudgeSpec) -> tuple[str, ...]:
         return tuple(spec.labels or DISPLAYED)
     if isinstance(spec, ScoreParser):
         s = spec.score
+        if not s.step:
+            return ()
         steps = min(int((s.max - s.min) / s.step + _TOLERANCE), _MOST_SCORES)
         return tuple(plain_number(s.min + s.step * i) for i in range(steps + 1))
     return DISPLAYED if spec == "first-line" else ()
@@ -168,7 +173,8 @@ def json_field(spec: JsonParser) -> Parser:
 def score(spec: ScoreParser, find: Parser | None = None) -> Parser:
     """Read a number on the declared grid; the verdict is the number in plain digits."""
     low, high, step = spec.score.min, spec.score.max, spec.score.step
-    find = find or pattern_finder(spec.score.regex or _NUMBER, named=False)
+    usual = _NUMBER if step else _ANY_NUMBER
+    find = find or pattern_finder(spec.score.regex or usual, named=False)
 
     def read(text: str) -> str | None:
         found = find(text[:READ_AT_MOST])
@@ -176,7 +182,7 @@ def score(spec: ScoreParser, find: Parser | None = None) -> Parser:
             value = float(found) if found is not None else math.nan
         except ValueError:
             return None
-        steps = (value - low) / step
+        steps = (value - low) / step if step else 0.0
         on_grid = math.isfinite(steps) and abs(steps - round(steps)) < _TOLERANCE
         return plain_number(value) if on_grid and low <= value <= high else None
 
