@@ -32,7 +32,7 @@ from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import Resampling
 
 _SEVERITY = {"problem": 0, "notice": 1, "unknown": 2, "ok": 3}
-_WORST = ("copied_streams", "replay", "invalid_outputs")
+_WORST = ("cached", "copied_streams", "replay", "invalid_outputs")
 """What makes every other finding doubtful: repeats that are none, and calls without a verdict."""
 
 
@@ -68,6 +68,7 @@ def diagnose(
             how=how,
             estimand=estimand,
             seconds=known.seconds.get(key),
+            latency=known.latency.get(key),
             replies=known.replies.get(key),
             adjacent=known.adjacent,
             control=key[0] in controls,

@@ -42,12 +42,14 @@ class Evidence:
     Attributes:
         seconds: when each call was made, (items, prompts, orders, repeats) like its tensor, in
             seconds since any common start, nan where unknown.
+        latency: how long each took, in the same shape.
         replies: what a run knows of the replies.
         adjacent: whether repeats of a cell were made one after the other.
         reused: streams that are declared to be calls of another stream, with that stream.
     """
 
     seconds: Mapping[Key, NDArray[np.float64]] = field(default_factory=dict)
+    latency: Mapping[Key, NDArray[np.float64]] = field(default_factory=dict)
     replies: Mapping[Key, ReplyFacts] = field(default_factory=dict)
     adjacent: bool = False
     reused: Mapping[Key, Key] = field(default_factory=dict)

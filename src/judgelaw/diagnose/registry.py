@@ -37,6 +37,7 @@ class Stream:
         how: how to resample, and the seed.
         estimand: what is estimated.
         seconds: when each call was made, like the ranks of the tensor; None where unknown.
+        latency: how long each took, in the same shape.
         replies: what a run knows of the replies; None where unknown.
         adjacent: whether repeats of a cell were made one after the other.
         control: whether byte-identical calls stand under several labels.
@@ -47,6 +48,7 @@ class Stream:
     how: Resampling
     estimand: Estimand
     seconds: NDArray[np.float64] | None = None
+    latency: NDArray[np.float64] | None = None
     replies: ReplyFacts | None = None
     adjacent: bool = False
     control: bool = False

@@ -86,14 +86,19 @@ class RunFolder:
             for name in self.frozen.judges[layer.reuse.judge].streams
         }
 
-    def seconds(self, tensors: "Mapping[Key, VerdictTensor]") -> "dict[Key, NDArray[np.float64]]":
-        """Read when each call was made, of reused calls too; empty where that was not kept."""
+    def seconds(
+        self, tensors: "Mapping[Key, VerdictTensor]", column: str = "started_s"
+    ) -> "dict[Key, NDArray[np.float64]]":
+        """Read when each call was made, of reused calls too; empty where that was not kept.
+
+        Or how long it took, from another column of the table of times.
+        """
         timing = self.path / TIMING
         if not timing.is_file():
             return {}
         made = {key: self.reused.get(key, key) for key in tensors}
         calls = {key: (layer, self.asked.get(name, name)) for key, (layer, name) in made.items()}
-        return _seconds(timing, tensors, calls, self.date)
+        return _seconds(timing, tensors, calls, self.date, column)
 
     def evidence(
         self,
@@ -110,6 +115,7 @@ class RunFolder:
 
         return Evidence(
             seconds=self.seconds(tensors),
+            latency=self.seconds(tensors, "latency_s"),
             replies=self._reply_facts(tensors, main),
             adjacent=self.frozen.study.schedule != "random",
             reused=reused,
@@ -322,14 +328,15 @@ def _seconds(
     tensors: "Mapping[Key, VerdictTensor]",
     calls: "Mapping[Key, Key]",
     date: str | None,
+    column: str,
 ) -> "dict[Key, NDArray[np.float64]]":
-    """Read when each call was made, shaped like the ranked verdicts of its stream."""
+    """Read a time of each call, shaped like the ranked verdicts of its stream."""
     import duckdb
     import numpy as np
 
     query = (
-        'SELECT item, prompt, "order", repeat, started_s '  # noqa: S608 - quoted
-        f"FROM {one_file(path)} WHERE started_s IS NOT NULL AND layer = ? AND judge = ?"
+        f'SELECT item, prompt, "order", repeat, {column} '  # noqa: S608 - quoted
+        f"FROM {one_file(path)} WHERE {column} IS NOT NULL AND layer = ? AND judge = ?"
         + ("" if date is None else " AND date = ?")
     )
     wave = () if date is None else (date,)

@@ -13,6 +13,7 @@ EACH = {
     "elapsed_time",
     "exchangeable_repeats",
     "cell_dependence",
+    "cached",
     "replay",
     "invalid_outputs",
     "drivers",

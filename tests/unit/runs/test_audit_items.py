@@ -1,8 +1,10 @@
 """`jl.audit(items, judge=f)`: no file and no YAML."""
 
 import asyncio
+import functools
 import json
 import random
+import time
 
 import numpy as np
 import pandas as pd
@@ -146,6 +148,24 @@ def test_another_function_does_not_go_on_in_silence():
     said = "judge f: another function answers from call 5 of 16 on"
     assert said in run.analysis().judges["f"].warnings
     assert said in str(folder.RunFolder(run.path).frozen.record.amendments)
+
+
+def test_a_coin_behind_a_cache_is_said_first_and_not_read_as_an_effect_of_prompts():
+    """No two prompts differ, and the replies of a cell are one reply."""
+
+    @functools.cache
+    def reply(_text):
+        time.sleep(0.02)
+        return random.choice(["true", "false"])
+
+    items = [{"question": f"Question {n}", "answer": "so"} for n in range(40)]
+    prompts = ["{question} {answer}", "Strict. {question} {answer}"]
+    run = jl.audit(items, judge=lambda call: reply(call.text), prompts=prompts, orders=None)
+    answer = run.analysis().judges["judge"].answer
+    assert answer.word == "early"
+    assert answer.headline.startswith("Not known: replies come from a cache")
+    assert "call.repeat" in answer.remedy
+    assert answer.actions == ()
 
 
 def test_an_async_judge_runs_in_the_loop_of_whoever_awaits_the_audit():
