@@ -237,12 +237,12 @@ def _other_function(loaded: "LoadedStudy", out: Path | None, changed: str | None
 
 def _answered(run: Path, judge: str) -> tuple[int, int]:
     """Return how many calls of a judge are answered, of how many."""
-    from judgelaw.ledger import LEDGER_NAME, SqliteView
+    from judgelaw.runs.folder import RunFolder
 
-    if not (run / LEDGER_NAME).exists():
+    ledger = RunFolder(run).ledger
+    if ledger is None:
         return 0, 1
-    with SqliteView(run / LEDGER_NAME) as view:
-        totals = view.totals(judge)
+    totals = ledger.totals(judge)
     return totals.completed, totals.planned
 
 
