@@ -37,6 +37,7 @@ NAMES_PROVIDERS = {
     "study/presets.py": "presets of the paper's judges",
     "cli/init.py": "the studies that it writes",
     "judges/embedded.py": "the format of its server",
+    "runs/regrading.py": "where the graders of logs are served",
     "judges/transport_faults.py": "the exceptions that client libraries raise",
 }
 """Files that name a provider, each with its reason: a new one is a file of `wire/providers/`."""

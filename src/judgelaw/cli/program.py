@@ -48,6 +48,7 @@ GROUPS = {
     },
     "More": {
         "import": "Turn logs of other tools into a calls table, and say what it can tell.",
+        "regrade": "Ask the grader of a log again, or others, about the same answers.",
         "label": "Label items by key in a browser; every label is on the disk at once.",
         "view": "Show the runs of a folder in a browser, live; two of them side by side.",
         "verify": "Recompute and verify a run folder.",

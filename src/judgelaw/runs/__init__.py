@@ -75,6 +75,11 @@ if TYPE_CHECKING:
         names_of as names_of,
     )
     from judgelaw.runs.recomputing import recompute_results as recompute_results
+    from judgelaw.runs.regrading import (
+        Regraded as Regraded,
+        regrade as regrade,
+        regrade_study as regrade_study,
+    )
     from judgelaw.runs.rewording import Rewording as Rewording, reword_study as reword_study
     from judgelaw.runs.run import Run as Run, RunStatus as RunStatus
     from judgelaw.runs.several_sources import compared as compared

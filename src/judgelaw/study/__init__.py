@@ -50,6 +50,7 @@ from judgelaw.study.models import (
     study_schema as study_schema,
 )
 from judgelaw.study.previewing import Preview as Preview, preview as preview
+from judgelaw.study.problems import read_yaml as read_yaml
 from judgelaw.study.prompt_models import (
     Census as Census,
     Factors as Factors,

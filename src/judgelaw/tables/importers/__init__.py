@@ -7,12 +7,14 @@ from judgelaw.tables.importers.assembly import (
 )
 from judgelaw.tables.importers.entries import (
     Entry as Entry,
+    Grading as Grading,
     ImportedCall as ImportedCall,
     Rules as Rules,
 )
 from judgelaw.tables.importers.formats import (
     FORMATS as FORMATS,
     detect as detect,
+    gradings_of as gradings_of,
     import_log as import_log,
     known_log as known_log,
     read_calls as read_calls,

@@ -16,6 +16,8 @@ from judgelaw.tensor import INVALID
 from judgelaw.words import storable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from judgelaw.steps import Advance
     from judgelaw.tables.importers.known import KnownLog, LogFile
     from judgelaw.wire import Completion, JudgeSpec, Verdict
@@ -490,6 +492,39 @@ class Advice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Grading:
+    """What a grader was asked about one answer, as a log recorded it, and what it said.
+
+    Attributes:
+        item: the answer that was graded.
+        cluster: the question that it answers.
+        answer: which of several answers to it; None where there is one.
+        criterion: the scorer.
+        grader: the model that was asked.
+        system: the system message; None where there was none.
+        text: the prompt, with the answer in it.
+        question: what was asked of the model under test.
+        verdict: what the log says.
+        human: what people say; None where nobody was asked.
+        pattern: where the verdict stands in a reply.
+        labels: verdicts by what is found there; None where what is found is the verdict.
+    """
+
+    item: str
+    cluster: str
+    answer: str | None
+    criterion: str
+    grader: str
+    system: str | None
+    text: str
+    question: str
+    verdict: str
+    human: str | None
+    pattern: str
+    labels: Mapping[str, str] | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Format:
     """How the logs of one tool are read. A file of this folder offers some as `OFFERED`.
 
@@ -502,6 +537,7 @@ class Format:
         read: gives every entry of a file, for rules that say what its fields mean.
         advice: how people make the tool repeat.
         grading: how people make its graders repeat, where that is done in another way.
+        gradings: gives what graders were asked, where the log holds their prompts.
         by_custom_id: whether `read` takes the pattern of a custom id as well.
     """
 
@@ -511,6 +547,7 @@ class Format:
     tells: "Callable[[LogFile], bool] | None" = None
     known: "Callable[[Sequence[LogFile], Advance], KnownLog] | None" = None
     read: Callable[..., Iterator[Entry]] | None = None
+    gradings: "Callable[[Path, Advance], Iterator[Grading]] | None" = None
     advice: Advice
     grading: Advice | None = None
     by_custom_id: bool = False

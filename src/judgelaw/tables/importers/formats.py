@@ -17,6 +17,7 @@ from judgelaw.tables.importers.entries import (
     ORDERS,
     Entry,
     Format,
+    Grading,
     ImportedCall,
     Rules,
     interpret,
@@ -279,6 +280,27 @@ def _refuse_mixture(files: Sequence[LogFile], found: Collection[str | None]) -> 
         raise TableError(
             f"{one.path}: {FORMATS[name].title}; {other.path}: {what}: read them one at a time"
         )
+
+
+def gradings_of(path: str | PathLike[str], progress: Advance = unheard) -> list[Grading]:
+    """Return what the graders of a log were asked, and what they said.
+
+    Raises:
+        InputError: the log does not hold the prompts of its graders.
+    """
+    tool = detect(path)
+    read = FORMATS[tool].gradings
+    holds = ", ".join(name for name, each in FORMATS.items() if each.gradings is not None)
+    if read is None:
+        raise InputError(
+            f"{path}: logs of {tool} do not hold the prompts of their graders, as those of {holds} "
+            "do; `judgelaw import` reads their verdicts, and jl.audit(rows, judge=metric) asks the "
+            "metric itself again about the answers"
+        )
+    found = list(read(Path(path), progress))
+    if not found:
+        raise InputError(f"{path}: no scorer recorded what it asked a grader; nothing to ask again")
+    return found
 
 
 def detect(path: str | PathLike[str]) -> str:

@@ -19,6 +19,7 @@ from judgelaw.tables.importers.entries import (
     Advice,
     Entry,
     Format,
+    Grading,
     as_text,
     known_parts,
     mapping,
@@ -410,6 +411,62 @@ def _with_criterion(response: str | None, criterion: str) -> str | None:
     return response and f"{response} {criterion}"
 
 
+_GRADES = r"(?i)GRADE\s*:\s*\W*([CPIN])"
+"""Where a model-graded scorer finds its letter, unless its options say otherwise."""
+
+
+def gradings(path: Path, tick: Advance) -> Iterator[Grading]:
+    """Yield every prompt that a scorer sent to its grader, as the log recorded it."""
+    samples = list(_graded(path, tick))
+    for sample, (item, cluster, answer) in zip(samples, _names(samples), strict=True):
+        patterns = _patterns(sample.task)
+        metadata = mapping(sample.record.get("metadata"))
+        for name, found in mapping(sample.record.get("scores")).items():
+            score = mapping(found)
+            messages = mappings(mapping(score.get("metadata")).get("grading"))
+            asked = [m for m in messages if m.get("role") == "user"]
+            text = as_text(_said(asked[0])) if asked else None
+            if text is None:
+                continue
+            ((_, verdict),) = list(_values(name, score))[:1] or [(name, INVALID)]
+            yield Grading(
+                item=item,
+                cluster=cluster,
+                answer=answer,
+                criterion=_asked_again(sample.task).get(name, name),
+                grader=_grader(sample.task, sample.graders.get(name, ()), messages, name),
+                system=next((_said(m) for m in messages if m.get("role") == "system"), None),
+                text=text,
+                question=as_text(sample.record.get("input")) or "",
+                verdict=verdict,
+                human=_word(human_label(metadata)),
+                pattern=patterns.get(name, _GRADES),
+                labels=None if name in patterns else _LETTERS,
+            )
+
+
+def _said(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        texts = (part.get("text") for part in mappings(content) if part.get("type") == "text")
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def _patterns(task: Mapping[str, Any]) -> dict[str, str]:
+    """Return the pattern that each scorer reads its grader by, where the task says one."""
+    numbers: Counter[str] = Counter()
+    found: dict[str, str] = {}
+    for scorer in mappings(task.get("scorers")):
+        name = as_text(scorer.get("name")) or ""
+        own = name + (str(numbers[name]) if numbers[name] else "")
+        numbers[name] += 1
+        pattern = as_text(mapping(scorer.get("options")).get("grade_pattern"))
+        if pattern is not None:
+            found[own] = pattern
+    return found
+
+
 def _values(name: str, score: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     value = score.get("value")
     unread = _UNREAD in (as_text(score.get("explanation")) or "").casefold()
@@ -445,6 +502,7 @@ OFFERED = (
         tells=tells,
         known=known,
         read=read,
+        gradings=gradings,
         advice=Advice(
             fresh="run it with cache=False, or with CachePolicy(per_epoch=True) and an empty cache",
             repeat="inspect eval --epochs 4",
