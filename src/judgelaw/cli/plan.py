@@ -157,7 +157,8 @@ def _show(planned: "Plan") -> None:
         [
             name,
             f"{cost.calls:,}",
-            f"{cost.input_tokens:,}",
+            f"{cost.input_tokens:,}"
+            + (f", {cost.cached_tokens:,} of them cached" if cost.cached_tokens else ""),
             f"{cost.output_tokens:,}",
             "no price declared" if cost.usd is None else f"${cost.usd:,.2f}",
             duration(cost.seconds),

@@ -40,10 +40,11 @@ _MINUTE = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Price:
-    """US dollars for a million tokens, read and written."""
+    """US dollars for a million tokens, read and written; cached ones as others by default."""
 
     input_per_mtok: float
     output_per_mtok: float
+    cached_input_per_mtok: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,7 @@ class Workload:
         calls: logical calls; retries of failed attempts come on top.
         input_tokens, output_tokens: expected to be read, and written at most.
         usd: money, or None where no price is declared.
+        cached_tokens: of those read, expected to be in the provider's prompt cache.
         seconds: expected duration under the declared limits.
         limited_by: which limit sets the duration.
     """
@@ -64,6 +66,7 @@ class Workload:
     usd: float | None
     seconds: float
     limited_by: str
+    cached_tokens: int = 0
 
 
 def workload(
@@ -76,9 +79,18 @@ def workload(
     price: Price | None = None,
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
+    cached_tokens: int = 0,
 ) -> Workload:
-    """Return the cost of `calls`; tokens are totals over all calls, latency is of one call."""
-    counts = {"calls": calls, "input_tokens": input_tokens, "output_tokens": output_tokens}
+    """Return the cost of `calls`; tokens are totals over all calls, latency is of one call.
+
+    `cached_tokens` of those read are expected to be in the provider's cache.
+    """
+    counts = {
+        "calls": calls,
+        "input_tokens": input_tokens,
+        "output_tokens": output_tokens,
+        "cached_tokens": cached_tokens,
+    }
     for name, count in counts.items():
         check_at_least(name, count, 0, "nothing is counted below zero")
     check_at_least("concurrency", concurrency, 1, "at least one call goes at a time")
@@ -95,7 +107,11 @@ def workload(
     slowest = max(limits, key=lambda name: limits[name])
     usd = None
     if price is not None:
-        usd = input_tokens * price.input_per_mtok + output_tokens * price.output_per_mtok
+        declared = price.cached_input_per_mtok
+        cheap = price.input_per_mtok if declared is None else declared
+        fresh = input_tokens - cached_tokens
+        usd = fresh * price.input_per_mtok + cached_tokens * cheap
+        usd += output_tokens * price.output_per_mtok
         usd /= _MILLION
     return Workload(
         calls=calls,
@@ -104,6 +120,7 @@ def workload(
         usd=usd,
         seconds=limits[slowest],
         limited_by=slowest,
+        cached_tokens=cached_tokens,
     )
 
 

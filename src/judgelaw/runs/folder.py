@@ -267,6 +267,8 @@ class RunFolder:
                 "Replies that may be paid for and lost": f"{t.at_risk:,}",
                 "Tokens read and written": f"{t.input_tokens:,} and {t.output_tokens:,}",
             }
+            if t.cached_tokens:
+                found["Tokens read from the providers' prompt cache"] = f"{t.cached_tokens:,}"
         if verified:
             from judgelaw.acquire.verify import verify
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _DEPTHS = (2, 4, 8, 16)
 _LATENCY_S = 1.0
+_SHORTEST_CACHED = 1_024
+"""Tokens of a prompt below which providers keep nothing."""
 _OUTPUT_TOKENS = 16
 SUPPOSED_LAW = (0.4, 0.3, 0.2, 0.1)
 _SEARCHES = 20
@@ -310,11 +312,15 @@ def _cost(seen: "Preview", spec: "JudgeSpec", latency_s: float) -> Workload:
     price = None
     if spec.price is not None:
         price = Price(
-            input_per_mtok=spec.price.input_per_mtok, output_per_mtok=spec.price.output_per_mtok
+            input_per_mtok=spec.price.input_per_mtok,
+            output_per_mtok=spec.price.output_per_mtok,
+            cached_input_per_mtok=spec.price.cached_input_per_mtok,
         )
+    tokens_in = seen.input_tokens * calls // max(total, 1)
     return workload(
         calls=calls,
-        input_tokens=seen.input_tokens * calls // max(total, 1),
+        input_tokens=tokens_in,
+        cached_tokens=round(tokens_in * _cached_share(seen, spec)),
         output_tokens=calls * cap,
         latency_s=latency_s,
         concurrency=transport.concurrency,
@@ -322,6 +328,19 @@ def _cost(seen: "Preview", spec: "JudgeSpec", latency_s: float) -> Workload:
         requests_per_minute=transport.requests_per_minute,
         tokens_per_minute=transport.tokens_per_minute,
     )
+
+
+def _cached_share(seen: "Preview", spec: "JudgeSpec") -> float:
+    """Return the share of what a judge reads that its provider is expected to have read before.
+
+    Every repeat of a cell but the first; nothing of prompts that are too short to be kept.
+    """
+    mine = [block for block in seen.planned if block.judge.name == spec.name]
+    calls, total = sum(b.count for b in mine), sum(b.count for b in seen.planned)
+    too_short = seen.input_tokens < _SHORTEST_CACHED * total
+    if spec.prompt_cache == "off" or too_short or not calls:
+        return 0.0
+    return 1.0 - sum(block.cells for block in mine) / calls
 
 
 def _outlook(

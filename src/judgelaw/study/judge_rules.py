@@ -53,6 +53,7 @@ def judge_problems(judge: JudgeSpec, path: Path, task: str) -> Iterator[Problem]
         *_body(judge),
         *_seeds(judge),
         *_probabilities(judge),
+        *_caching(judge),
         *_provider_fields(judge, task),
         *_parser(judge, task),
     ):
@@ -238,6 +239,13 @@ def _seeds(judge: JudgeSpec) -> Found:
     if judge.decoding.seed is not None and judge.seed == "sent":
         text = f"{judge.decoding.seed}, under seed: sent every call has its own; leave it out"
         yield ("decoding", "seed"), text
+
+
+def _caching(judge: JudgeSpec) -> Found:
+    caching = [name for name, wire in WIRES.items() if wire.caches]
+    if judge.prompt_cache == "on" and (judge.body not in caching or is_local(judge)):
+        text = f"'on', is of servers that speak {', '.join(caching)}; leave it out"
+        yield ("prompt_cache",), text
 
 
 def _provider_fields(judge: JudgeSpec, task: str) -> Found:

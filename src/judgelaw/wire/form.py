@@ -48,6 +48,7 @@ class WireFormat:
         rendered: whether the prompt is rendered here, by a chat template.
         seedless: why the format takes no seed; None where it takes one.
         probabilities: whether replies can hold token probabilities.
+        caches: whether servers of this format keep prompts that repeat.
         faults: what is wrong with a judge of this format, beyond what every judge must hold.
         batches: its batch interface, over a link that sends.
     """
@@ -62,6 +63,7 @@ class WireFormat:
     rendered: bool = False
     seedless: str | None = None
     probabilities: bool = False
+    caches: bool = False
     faults: Callable[[JudgeSpec], Iterable[Fault]] = lambda _: ()
     batches: "Callable[[Link], BatchClient] | None" = None
 

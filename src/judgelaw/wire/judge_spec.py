@@ -451,6 +451,11 @@ class JudgeSpec(Model):
     content_filter: tuple[str, ...] = ()
     price: Price | None = None
     batch: Batch | None = None
+    prompt_cache: Literal["off", "on"] = Field(
+        default="off",
+        description="ask the provider to keep prompts that repeat: part of what the judge is, "
+        "since cached prompts may give other numbers",
+    )
     grammar: str | None = None
     law: Law | None = None
     model_path: str | None = None

@@ -71,7 +71,11 @@ _ENDS = {"expired": FailureKind.EXPIRED, "canceled": FailureKind.CANCELLED}
 def _messages(judge: JudgeSpec) -> Shape:
     system = {} if judge.system is None else {"system": judge.system}
     fields = {**system, **decoding_of(judge), **stops_of(judge, "stop_sequences"), **judge.extra}
-    return ',"messages":[{"role":"user","content":', "}]", fields
+    if judge.prompt_cache == "off":
+        return ',"messages":[{"role":"user","content":', "}]", fields
+    # The same text as one block, kept to its end: repeats of a cell have all of it in common.
+    block = ',"messages":[{"role":"user","content":[{"type":"text","text":'
+    return block, ',"cache_control":{"type":"ephemeral"}}]}]', fields
 
 
 def _headers(judge: JudgeSpec) -> dict[str, str]:
@@ -270,6 +274,7 @@ MESSAGES = WireFormat(
     sign=lambda key: {"x-api-key": key},
     encode=_messages,
     decode=messages,
+    caches=True,
     seedless="the messages format takes no seed",
     faults=_faults,
     batches=AnthropicBatches,

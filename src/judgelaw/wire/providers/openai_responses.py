@@ -96,6 +96,7 @@ RESPONSES = WireFormat(
     name="openai-responses",
     path="responses",
     encode=_encode,
+    caches=True,
     decode=responses,
     seedless="the responses format takes no seed",
     faults=_faults,
