@@ -19,6 +19,7 @@ TITLES = {
     "freeze": "Freeze",
     "ledger": "Ledger",
     "acquire": "Acquisition",
+    "limits": "Acquisition behind a rate limit",
     "peers": "Acquisition by other tools, on the same server",
     "workers": "Workers on PostgreSQL",
     "analyze": "Analysis",

@@ -55,11 +55,16 @@ class Answering(asyncio.Protocol):
             asyncio.get_running_loop().call_later(self._delay, self._answer)
 
     def _answer(self) -> None:
+        self._write(b"200 OK", b"", self._reply())
+
+    def _reply(self) -> bytes:
         Answering.served += 1
         Answering.last = time.perf_counter()
-        body = (_BODY % f"{Answering.served:012d}").encode()
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        self._transport.write(head % len(body) + body)
+        return (_BODY % f"{Answering.served:012d}").encode()
+
+    def _write(self, status: bytes, headers: bytes, body: bytes) -> None:
+        head = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n"
+        self._transport.write(head % (status, headers, len(body)) + body)
 
 
 async def main(delay: float) -> None:
