@@ -191,12 +191,18 @@ def where_largest(effect: ProbeEffect, place: Place) -> Run:
     parts: list[Run] = [
         *(("under prompt ", *placed("by_prompt", 0, at)) for at in effect.by_prompt[:1]),
         *(("in stratum ", *placed("by_stratum", 0, at)) for at in effect.by_stratum[:1]),
-        (
-            "on items ",
-            *joined([placed("by_item", i, x) for i, x in enumerate(effect.by_item)], last=", "),
-        ),
     ]
-    return (f"{visible(effect.probe)} is largest ", *joined(parts, last=", "), "; points of 100.")
+    shown = [placed("by_item", i, x) for i, x in enumerate(effect.by_item) if x.shown]
+    if shown:
+        parts.append(("on items ", *joined(shown, last=", ")))
+    if not parts:
+        return ()
+    sure = "; of items named so 1 in 20 at most is by chance" if shown else ""
+    return (
+        f"{visible(effect.probe)} changes most ",
+        *joined(parts, last=", "),
+        f"; points of 100{sure}.",
+    )
 
 
 def points_of_100(shift: float) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from judgelaw.blocks import Cell, Value
 from judgelaw.cli.options import Place, examples, source_argument, source_options
 from judgelaw.cli.terminal import say, show_table, write_json
 from judgelaw.runs import Reading, Source, read_source
@@ -87,6 +88,12 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Confidence of each bound that decides a pass; those that decide a failure are adjusted "
     "for the number of limits and judges.",
 )
+@click.option(
+    "--plan",
+    "plan",
+    is_flag=True,
+    help="Print what more items or calls would decide, limit by limit; the exit code is 0.",
+)
 @click.option("--junit", "junit_file", type=_FILE, metavar="FILE", help="Write JUnit XML.")
 @click.option(
     "--summary", "summary_file", type=_FILE, metavar="FILE", help="Add a Markdown summary to FILE."
@@ -105,6 +112,7 @@ def command(
     on_inconclusive: Literal["fail", "pass"] | None,
     level: float,
     strict: bool,
+    plan: bool,
     junit_file: Path | None,
     summary_file: Path | None,
     json_file: str | None,
@@ -128,6 +136,10 @@ def command(
     _write(report, junit_file, summary_file, json_file, on_inconclusive)
     if json_file != "-":
         _show(report)
+        if plan:
+            _show_prices(report)
+    if plan:
+        return PASSED
     if report.verdict == "inconclusive":
         return {"fail": FAILED, "pass": PASSED, None: INCONCLUSIVE}[on_inconclusive]
     return PASSED if report.verdict == "pass" else FAILED
@@ -224,3 +236,30 @@ def _show(report: "Gate") -> None:
     show_table(table.columns, table.rows, title="")
     for reason in gate_reasons(report):
         say(f"  ! {reason}")
+
+
+def _show_prices(report: "Gate") -> None:
+    """Print the limits that audits of several sizes will decide."""
+    from judgelaw.uncertainty import CHANCE
+
+    priced = [(d, d.price) for d in report.limits if d.price is not None]
+    if not priced:
+        say("  What more calls would decide is not known for these limits.")
+        return
+    rows: list[list[Cell]] = [
+        [
+            d.judge,
+            d.quantity,
+            Value(d.limit),
+            Value(price.now),
+            " ".join(f"{o.size:,}: {o.limit:.3f}" for o in price.offers),
+            Value(price.needed, ",d"),
+        ]
+        for d, price in priced
+    ]
+    unit = "calls a cell" if report.items == "fixed" else "items"
+    show_table(
+        ["judge", "limit on", "limit", "decided now", f"decided with so many {unit}", "takes"],
+        rows,
+        title=f"What more {unit} decide, in {CHANCE:.0%} of fresh audits at least",
+    )

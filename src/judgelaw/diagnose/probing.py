@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 
 import numpy as np
+from numpy.typing import NDArray
 
 from judgelaw.arrays import Floats
 from judgelaw.diagnose.family import family_draws, holm
@@ -40,6 +41,7 @@ from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
     Interval,
     Scope,
+    discoveries,
     no_interval,
     signed_interval,
     smoothed_laws,
@@ -80,10 +82,20 @@ class Changed:
 
 @dataclass(frozen=True, kw_only=True)
 class Where:
-    """A part of the design and the shift in it."""
+    """A part of the design: the shift in it, and how far its law changed.
+
+    Attributes:
+        name: of the prompt, stratum or item.
+        shift: toward the changed candidate.
+        change: how much more often two calls differ if one saw the change.
+        shown: of an item, whether it is shown to move; of the items shown so in a probe with an
+            effect, 1 in 20 at most is so by chance. None of prompts and strata.
+    """
 
     name: str
     shift: float
+    change: float
+    shown: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +112,8 @@ class ProbeEffect:
         real: whether the test shows an effect.
         smallest: the shift that this many items would have shown four times in five.
         moved: at least so many items move, with 95% certainty; 0 where no effect is real.
-        by_prompt, by_stratum, by_item: where the shift is, the largest first.
+        by_prompt, by_stratum, by_item: where the law changes, the most first; the items that are
+            shown to move stand before the others.
     """
 
     probe: str
@@ -150,7 +163,11 @@ def probe_effects(
         if effect.real:
             most = _draws(pairs, families, draws)
             ps = item_p_values(pairs[name], most, stream(seed, "probe items", name))
-            effect = replace(effect, moved=_at_least(ps))
+            effect = replace(
+                effect,
+                moved=_at_least(ps),
+                by_item=_items_moved(pairs[name], discoveries(ps, LEVEL)),
+            )
         found.append(effect)
     return tuple(found)
 
@@ -219,9 +236,9 @@ def _effect(probe: str, pairs: Sequence[Pair], baseline: VerdictTensor, p: float
     cells = [shifts(pair.before, pair.after, pair.scores) for pair in pairs]
     items = _item_means(pairs, cells)
     shift = np.array(list(items.values()))
-    change = np.array(
-        list(_item_means(pairs, [changes(pair.before, pair.after) for pair in pairs]).values())
-    )
+    moved = [changes(pair.before, pair.after) for pair in pairs]
+    laws = _item_means(pairs, moved)
+    change = np.array(list(laws.values()))
     variances = _item_variances(pairs)
     directed = any(pair.scores.any() for pair in pairs)
     found, asked = (
@@ -237,9 +254,9 @@ def _effect(probe: str, pairs: Sequence[Pair], baseline: VerdictTensor, p: float
         real=p <= LEVEL,
         smallest=_POWER * found.se if not isnan(found.se) else nan,
         moved=0,
-        by_prompt=_by_prompt(pairs, cells, baseline.prompts),
-        by_stratum=_by_stratum(items, baseline),
-        by_item=_largest(items)[:_LISTED],
+        by_prompt=_by_prompt(pairs, cells, moved, baseline.prompts),
+        by_stratum=_by_stratum(items, laws, baseline),
+        by_item=_items_moved(pairs, np.zeros(len(items), dtype=bool)),
     )
 
 
@@ -330,29 +347,46 @@ def _at_least(ps: Floats) -> int:
     return len(ps)
 
 
+def _items_moved(pairs: Sequence[Pair], shown: NDArray[np.bool_]) -> tuple[Where, ...]:
+    """Return the items whose law changed most, those that are shown to move first."""
+    shift = _item_means(pairs, [shifts(p.before, p.after, p.scores) for p in pairs])
+    change = _item_means(pairs, [changes(p.before, p.after) for p in pairs])
+    found = [
+        Where(name=name, shift=shift[name], change=change[name], shown=bool(told))
+        for name, told in zip(change, shown, strict=True)
+    ]
+    found.sort(key=lambda where: (not where.shown, -where.change))
+    return tuple(found[:_LISTED])
+
+
 def _by_prompt(
-    pairs: Sequence[Pair], cells: Sequence[Floats], prompts: Sequence[str]
+    pairs: Sequence[Pair], cells: Sequence[Floats], moved: Sequence[Floats], prompts: Sequence[str]
 ) -> tuple[Where, ...]:
     if len(prompts) == 1:
         return ()
     K, O = pairs[0].shape
-    means = {
-        prompt: _item_means(pairs, [c.reshape(-1, K, O)[:, k] for c in cells])
-        for k, prompt in enumerate(prompts)
-    }
-    return _largest({prompt: float(np.mean([*of.values()])) for prompt, of in means.items()})
+
+    def means(values: Sequence[Floats], k: int) -> float:
+        of = _item_means(pairs, [c.reshape(-1, K, O)[:, k] for c in values])
+        return float(np.mean([*of.values()]))
+
+    return _largest({p: (means(cells, k), means(moved, k)) for k, p in enumerate(prompts)})
 
 
-def _by_stratum(items: Mapping[str, float], baseline: VerdictTensor) -> tuple[Where, ...]:
+def _by_stratum(
+    items: Mapping[str, float], laws: Mapping[str, float], baseline: VerdictTensor
+) -> tuple[Where, ...]:
     if baseline.strata is None:
         return ()
     stratum = dict(zip(baseline.items, baseline.strata, strict=True))
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[tuple[float, float]]] = {}
     for item, shift in items.items():
-        found.setdefault(stratum[item], []).append(shift)
-    return _largest({name: float(np.mean(values)) for name, values in found.items()})
+        found.setdefault(stratum[item], []).append((shift, laws[item]))
+    means = {name: np.mean(values, axis=0) for name, values in found.items()}
+    return _largest({name: (float(m[0]), float(m[1])) for name, m in means.items()})
 
 
-def _largest(shifts: Mapping[str, float]) -> tuple[Where, ...]:
-    ranked = sorted(shifts.items(), key=lambda pair: -abs(pair[1]))
-    return tuple(Where(name=name, shift=shift) for name, shift in ranked)
+def _largest(found: Mapping[str, tuple[float, float]]) -> tuple[Where, ...]:
+    """Return parts by how far their law changed: shifts of both signs cancel, laws do not."""
+    ranked = sorted(found.items(), key=lambda pair: -pair[1][1])
+    return tuple(Where(name=name, shift=shift, change=change) for name, (shift, change) in ranked)

@@ -107,6 +107,7 @@ from judgelaw.uncertainty.item_intervals import (
 )
 from judgelaw.uncertainty.item_moves import (
     MovedItems as MovedItems,
+    discoveries as discoveries,
     moved_items as moved_items,
 )
 from judgelaw.uncertainty.new_items import (
@@ -124,6 +125,13 @@ from judgelaw.uncertainty.permutation import (
     PermutationTest as PermutationTest,
     Shuffler as Shuffler,
     permutation_test as permutation_test,
+)
+from judgelaw.uncertainty.price import (
+    CHANCE as CHANCE,
+    Offer as Offer,
+    Price as Price,
+    price_of_items as price_of_items,
+    price_of_repeats as price_of_repeats,
 )
 from judgelaw.uncertainty.prompt_parts import (
     FactorParts as FactorParts,

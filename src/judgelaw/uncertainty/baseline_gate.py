@@ -30,8 +30,9 @@ from judgelaw.uncertainty.gating import (
 )
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import Interval
-from judgelaw.uncertainty.item_bounds import clusters_of
+from judgelaw.uncertainty.item_bounds import clusters_of, effective_items
 from judgelaw.uncertainty.new_items import item_difference, signed_interval
+from judgelaw.uncertainty.price import Price, price_of_items, price_of_repeats
 from judgelaw.words import listed
 
 MARGIN = 0.01
@@ -136,9 +137,9 @@ class Versions:
             # Any quantity that has a maximum will do: only the value and the side decide.
             limit = Limit(quantity="total", side="max", value=margin)
             bounds = (
-                _component(name, self, levels, **inferred)
+                _component(name, self, levels, margin, **inferred)
                 if name in COMPONENTS
-                else _rate(name, self, levels)
+                else _rate(name, self, levels, margin)
             )
             decided = decide_limit(self.judge, limit, bounds, levels)
             quantity = _WORSE.get(name, f"{name} above baseline")
@@ -184,16 +185,36 @@ def _margins(
 
 
 def _component(
-    name: str, version: Versions, levels: GateLevels, *, now: Inference, before: Inference
+    name: str,
+    version: Versions,
+    levels: GateLevels,
+    margin: float,
+    *,
+    now: Inference,
+    before: Inference,
 ) -> BoundedQuantity:
     """Bound how much more of a component there is now."""
     reason = now.refusal(name, levels.scope) or before.refusal(name, levels.scope)
     p, q = levels.sides("max")
+    price = None
     if levels.scope == "new":
         low, high = (item_difference(now.items, before.items, name, p=x) for x in (p, q))
+        if reason is None and now.items.drawn.clusters is None:
+            one, other = now.items.of(name), before.items.of(name)
+            price = price_of_items(
+                one - other,
+                limit=margin,
+                now=high.high,
+                top=max(now.items.top[name], before.items.top[name]),
+                careful=now.items.strict,
+                level=q,
+                carried=min(effective_items(one), effective_items(other)),
+            )
     else:
         low, high = (judge_difference(now, before, name, p=x) for x in (p, q))
         depth = min(version.now.depth[0], version.before.depth[0])
+        if reason is None:
+            price = _price_in_calls(low, high, version, margin)
         reason = reason or shallow_note(depth, levels.scope)
     return BoundedQuantity(
         estimate=low.estimate,
@@ -201,10 +222,25 @@ def _component(
         upper=high.high,
         covers=f"{low.covers}, on {_kept(version)}",
         reason=reason,
+        price=price,
     )
 
 
-def _rate(name: str, version: Versions, levels: GateLevels) -> BoundedQuantity:
+def _price_in_calls(
+    low: Interval, high: Interval, version: Versions, margin: float
+) -> Price | None:
+    """Return what a margin costs, both judges asked again so often."""
+    return price_of_repeats(
+        high.estimate,
+        (low.low, high.high),
+        high.se**2,
+        limit=margin,
+        repeats=min(version.now.depth[0], version.before.depth[0]),
+        items=len(version.now.items),
+    )
+
+
+def _rate(name: str, version: Versions, levels: GateLevels, margin: float) -> BoundedQuantity:
     """Bound how much more often outputs are invalid now, or how much less often right.
 
     New items: bounds of a signed mean over items, with one unseen item at the end of its range: a
@@ -227,12 +263,25 @@ def _rate(name: str, version: Versions, levels: GateLevels) -> BoundedQuantity:
         return share_difference(now, before, p=p, new=known)
 
     low, high = (new(p) if levels.scope == "new" else here(p) for p in levels.sides("max"))
+    price = None
+    if levels.scope == "fixed":
+        price = None if low.reason else _price_in_calls(low, high, version, margin)
+    elif clusters is None:
+        price = price_of_items(
+            now.means - before.means,
+            limit=margin,
+            now=high.high,
+            top=1.0,
+            careful=True,
+            level=levels.level,
+        )
     return BoundedQuantity(
         estimate=low.estimate,
         lower=low.low,
         upper=high.high,
         covers=f"{low.covers}, on {_kept(version)}",
         reason=low.reason,
+        price=price,
     )
 
 

@@ -88,7 +88,9 @@ def change_interval(
         estimate = float(known.calls.values(contrast).mean())
         return no_interval(estimate=estimate, level=level, covers=covers, reason=reason)
     p = (1 + level) / 2
-    ends = known.coherent(lambda target: _bounds(known, contrast, p, target), scope)
+    low, high = known.coherent(lambda target: _bounds(known, contrast, p, target), scope)
+    unit = known.calls.shown.unit
+    ends = (float(np.clip(low, 0.0, unit)), float(np.clip(high, 0.0, unit)))
     return _interval(known, contrast, scope, ends, level=level, covers=covers)
 
 

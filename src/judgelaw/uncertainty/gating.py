@@ -21,6 +21,7 @@ from judgelaw.uncertainty.gate_limits import Limit, Side, held_by
 from judgelaw.uncertainty.inference import Inference, infer
 from judgelaw.uncertainty.intervals import Interval, check_level
 from judgelaw.uncertainty.item_bounds import clusters_of, rate_bounds
+from judgelaw.uncertainty.price import Price, price_of_items, price_of_repeats
 from judgelaw.uncertainty.sampled_prompts import Scope
 from judgelaw.uncertainty.spending import levels_left
 from judgelaw.words import StreamName
@@ -57,6 +58,7 @@ class LimitDecision:
         level, fail_level: confidence of the two.
         covers: which randomness the bounds cover.
         reason: why it is inconclusive, or what to know about the bounds; None otherwise.
+        price: what more items or calls would decide; None where that is not known.
     """
 
     judge: str
@@ -71,6 +73,7 @@ class LimitDecision:
     fail_level: float
     covers: str
     reason: str | None = None
+    price: Price | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -125,6 +128,7 @@ class BoundedQuantity:
     upper: float
     covers: str
     reason: str | None = None
+    price: Price | None = None
 
 
 _LOOKED = (
@@ -257,16 +261,17 @@ class _Judge:
         if limit.probe is not None:
             return self._probe(limit.probe)
         if limit.quantity == INVALID:
-            return self._rate(_invalid(self.tensor), limit.side)
+            return self._rate(_invalid(self.tensor), limit)
         if limit.quantity == "gold":
-            return self._rate(_right(self.judge, self.tensor), limit.side)
+            return self._rate(_right(self.judge, self.tensor), limit)
         if limit.quantity == "right":
             if self.right is None:
                 raise NotIdentifiedError(f"how often {self.judge!r} is right is not known here")
             return self.right(self.judge)
-        return self._component(limit.quantity, limit.side)
+        return self._component(limit)
 
-    def _component(self, name: str, side: Side) -> BoundedQuantity:
+    def _component(self, limit: Limit) -> BoundedQuantity:
+        name, side = limit.quantity, limit.side
         inference, scope = self.inference, self.levels.scope
         if inference is None:
             raise NotIdentifiedError(f"no bounds were prepared for {name}")
@@ -279,6 +284,9 @@ class _Judge:
             upper=upper,
             covers=inference.interval(name, scope=scope).covers,
             reason=inference.refusal(name, scope) or note or self._looked(),
+            price=None
+            if inference.drawn is not None or inference.refusal(name, scope) is not None
+            else self._price(inference, limit, (lower, upper), q),
         )
 
     def _looked(self) -> str | None:
@@ -290,7 +298,32 @@ class _Judge:
             times=times, passing=left.level, failing=left.fail_level, level=self.levels.level
         )
 
-    def _rate(self, counted: "Counted", side: Side) -> BoundedQuantity:
+    def _price(
+        self, inference: Inference, limit: Limit, ends: tuple[float, float], level: float
+    ) -> Price | None:
+        """Return what a limit on a component costs, in items or in calls of each cell."""
+        name = limit.quantity
+        if self.levels.scope == "fixed":
+            return price_of_repeats(
+                inference.estimate(name),
+                ends,
+                inference.calls.spread(name)[0].variance,
+                limit=limit.value,
+                repeats=self.tensor.depth[0],
+                items=len(inference.calls.estimates),
+            )
+        if inference.items.drawn.clusters is not None:
+            return None
+        return price_of_items(
+            inference.items.of(name),
+            limit=limit.value,
+            now=ends[1],
+            top=inference.items.top[name],
+            careful=inference.items.strict or name in {"call", "total"},
+            level=level,
+        )
+
+    def _rate(self, counted: "Counted", limit: Limit) -> BoundedQuantity:
         """Bound the share of calls that count, of those in question.
 
         Fixed items: exact binomial bounds over all calls, valid for unequal rates of cells as well,
@@ -298,24 +331,57 @@ class _Judge:
         of a mean of item shares that grow with every one of them.
         """
         rows, hits, calls = counted
-        p, q = self._left.sides(side)
+        p, q = self._left.sides(limit.side)
         if self.levels.scope == "fixed":
             total, of = int(hits.sum()), int(calls.sum())
+            ends = (_binomial(total, of, p)[0], _binomial(total, of, q)[1])
             return BoundedQuantity(
                 estimate=total / of,
-                lower=_binomial(total, of, p)[0],
-                upper=_binomial(total, of, q)[1],
+                lower=ends[0],
+                upper=ends[1],
                 covers="call sampling, with the items fixed (exact binomial)",
+                price=self._price_in_calls(total, of, ends, limit, len(rows)),
             )
         shares = hits / calls
         labels = self.tensor.clusters
         clusters = clusters_of(labels and [labels[i] for i in rows])
+        low, high = (rate_bounds(shares, x, clusters=clusters)[at] for at, x in ((0, p), (1, q)))
+        price = None
+        if clusters is None:
+            turned = limit.side == "min"
+            price = price_of_items(
+                1 - shares if turned else shares,
+                limit=1 - limit.value if turned else limit.value,
+                now=1 - low if turned else high,
+                top=1.0,
+                careful=True,
+                level=self._left.level,
+            )
+            price = price.of_what_is_left() if turned and price is not None else price
         return BoundedQuantity(
             estimate=float(shares.mean()),
-            lower=rate_bounds(shares, p, clusters=clusters)[0],
-            upper=rate_bounds(shares, q, clusters=clusters)[1],
+            lower=low,
+            upper=high,
             covers="new items like these, call sampling included",
+            price=price,
         )
+
+    def _price_in_calls(
+        self, hits: int, of: int, ends: tuple[float, float], limit: Limit, items: int
+    ) -> Price | None:
+        """Return what a rate costs in calls; one imagined call is half a hit."""
+        chance = (hits + 0.5) / (of + 1)
+        turned = limit.side == "min"
+        low, high = (1 - ends[1], 1 - ends[0]) if turned else ends
+        found = price_of_repeats(
+            1 - hits / of if turned else hits / of,
+            (low, high),
+            chance * (1 - chance) / of,
+            limit=1 - limit.value if turned else limit.value,
+            repeats=self.tensor.depth[0],
+            items=items,
+        )
+        return found.of_what_is_left() if turned and found is not None else found
 
     def _probe(self, probe: str) -> BoundedQuantity:
         """Bound how far a probe moves the score, in either direction."""
@@ -362,10 +428,9 @@ def decide_limit(
         verdict = "pass" if kept else "fail"
     reason = found.reason
     if verdict == "inconclusive" and reason is None:
-        reason = (
-            f"the limit {at:g} lies between the bounds: acquire more calls or items, or move the "
-            "limit"
-        )
+        more = "acquire more calls or items, or move the limit"
+        said = more if found.price is None else found.price.in_words(at)
+        reason = f"the limit {at:g} lies between the bounds: {said}"
     return LimitDecision(
         judge=judge,
         quantity=limit.quantity,
@@ -379,6 +444,7 @@ def decide_limit(
         fail_level=levels.fail_level,
         covers=found.covers,
         reason=reason,
+        price=found.price,
     )
 
 

@@ -92,8 +92,15 @@ class Inference:
         return low, high
 
     def _one_look(self, component: str, p: float, scope: Scope) -> tuple[float, float]:
-        """Return bounds that hold at level p for whoever looks once, coherent over both targets."""
-        return self.coherent(lambda each: self._own(component, p, each), scope)
+        """Return bounds that hold at level p for whoever looks once, coherent over both targets.
+
+        How often two calls differ lies between 0 and the unit, and so do its bounds.
+        """
+        low, high = self.coherent(lambda each: self._own(component, p, each), scope)
+        if component not in {"call", "total"}:
+            return low, high
+        unit = self.calls.shown.unit
+        return float(np.clip(low, 0.0, unit)), float(np.clip(high, 0.0, unit))
 
     def coherent(self, own: Callable[[Scope], tuple[float, float]], scope: Scope) -> Ends:
         """Return the ends of one target, given those that each target has of its own."""
