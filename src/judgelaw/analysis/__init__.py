@@ -57,6 +57,7 @@ from judgelaw.analysis.look_first import (
     reading_order as reading_order,
     right_by_item as right_by_item,
 )
+from judgelaw.analysis.measures.reliability import Study as Study, dependability as dependability
 from judgelaw.analysis.outcomes import (
     count_outcomes as count_outcomes,
     coverage as coverage,

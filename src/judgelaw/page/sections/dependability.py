@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import isnan
 
-from judgelaw.analysis.measures.reliability import Study, dependability
+from judgelaw.analysis import Study, dependability
 from judgelaw.blocks import Block, Cell, Run, Table, Value, note, paragraph
 from judgelaw.page.subject import Judge, Kind
 
