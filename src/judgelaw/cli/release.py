@@ -30,6 +30,13 @@ SCHEMA = "judgelaw.release/1"
 @click.option("--without-texts", is_flag=True, help="Leave the texts of items out; hashes stay.")
 @click.option("--times", is_flag=True, help="Add when each call was made, for slopes on time.")
 @click.option("--completions", is_flag=True, help="Add what every judge said.")
+@click.option(
+    "--author",
+    "authors",
+    multiple=True,
+    metavar="NAME",
+    help="Who made it, for the citation file; may be repeated. Without, there is none.",
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write JSON; - for stdout.")
 def command(
     *,
@@ -38,6 +45,7 @@ def command(
     without_texts: bool,
     times: bool,
     completions: bool,
+    authors: tuple[str, ...],
     json_file: str | None,
 ) -> None:
     """Write the privacy-reduced package of a finished run.
@@ -52,7 +60,9 @@ def command(
     from judgelaw.study import SUMS, file_sha256
 
     require_folder(run)
-    contents = Contents(texts=not without_texts, times=times, completions=completions)
+    contents = Contents(
+        texts=not without_texts, times=times, completions=completions, authors=authors
+    )
     made = release(run, folder, contents, progress=progress)
     root = file_sha256(folder / SUMS)
     if json_file is not None:

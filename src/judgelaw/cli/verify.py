@@ -7,7 +7,7 @@ import click
 
 from judgelaw.cli.options import examples, state_json_option
 from judgelaw.cli.terminal import progress, show_table, write_json
-from judgelaw.errors import IntegrityError
+from judgelaw.errors import InputError, IntegrityError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ SCHEMA = "judgelaw.verify/1"
         "judgelaw verify runs/first --json -",
         "judgelaw verify runs/first --recompute",
         "judgelaw verify package    of `judgelaw release`, or of another program",
+        "judgelaw verify package.zip    with package.zip.sha256 beside it, if it is there",
     )
 )
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
@@ -50,17 +51,11 @@ def command(run: Path, json_file: str | None, *, recompute: bool, root: str | No
     Who can change files can change their hashes too. The root hash stands for all of them: keep it
     elsewhere, and `--root` finds any change. `--recompute` makes again what was made of the calls.
     """
-    from judgelaw.cli.options import require_folder
+    from judgelaw.runs import package_folder
 
-    require_folder(run)
-    from judgelaw.acquire.verify import check_root
-
-    checks = list(_verified(run).checks)
-    if all(c.ok for c in checks):
-        checks += _looks(run)
-    if recompute:
-        checks += _recomputed(run)
-    checks += check_root(run, root)
+    _require(run)
+    with package_folder(run) as (folder, before):
+        checks = [*before, *_checks(folder, recompute=recompute, root=root)]
     wrong = ", ".join(c.name for c in checks if not c.ok)
     if json_file is not None:
         write_json({"schema": SCHEMA, "ok": not wrong, "checks": checks}, json_file)
@@ -69,6 +64,22 @@ def command(run: Path, json_file: str | None, *, recompute: bool, root: str | No
         show_table(("check", "", "found"), rows, title=str(run))
     if wrong:
         raise IntegrityError(f"{run} is not what was frozen and acquired; see {wrong}")
+
+
+def _require(place: Path) -> None:
+    if not place.is_dir() and not place.is_file():
+        raise InputError(f"{place}: no such folder or ZIP; name a run folder or a package")
+
+
+def _checks(folder: Path, *, recompute: bool, root: str | None) -> "list[Check]":
+    from judgelaw.acquire.verify import check_root
+
+    checks = list(_verified(folder).checks)
+    if all(c.ok for c in checks):
+        checks += _looks(folder)
+    if recompute:
+        checks += _recomputed(folder)
+    return [*checks, *check_root(folder, root)]
 
 
 def _verified(run: Path) -> "Verification":

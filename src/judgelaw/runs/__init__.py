@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from judgelaw.runs.labelled import validate as validate
     from judgelaw.runs.overview import Glance as Glance, Overview as Overview
     from judgelaw.runs.package_checks import (
+        package_folder as package_folder,
         verify_foreign as verify_foreign,
         verify_package as verify_package,
     )

@@ -7,11 +7,14 @@ manifest: what it says of itself is held against what it holds.
 import csv
 import gzip
 import re
+import stat
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from judgelaw.acquire.verify import (
@@ -25,9 +28,10 @@ from judgelaw.acquire.verify import (
     guarded,
 )
 from judgelaw.errors import InputError, JudgelawError
-from judgelaw.record_files import json_of
+from judgelaw.record_files import check_regular, check_unpacked, json_of
 from judgelaw.runs.packaging import COMPLETIONS, PACKAGE, SCHEMA, write_results
 from judgelaw.steps import Progress, unseen
+from judgelaw.study import file_sha256
 
 if TYPE_CHECKING:
     from judgelaw.study import FrozenRun
@@ -38,7 +42,65 @@ _HASH_NAMES = ("sha256", "sha256sum", "hash", "digest", "checksum")
 _SUMS_NAMES = ("SHA256SUMS", "SHA256SUMS.txt", "sha256sums.txt", "checksums.txt")
 _TABLES = (".csv", ".csv.gz", ".parquet", ".jsonl", ".jsonl.gz")
 _CELL = ("layer", "judge", "item", "prompt", "order", "repeat")
+_MOST_ENTRIES = 100_000
 _COUNTS = ("rows", "row_count", "n_rows", "calls", "n_calls")
+
+
+@contextmanager
+def package_folder(path: Path) -> Iterator[tuple[Path, list[Check]]]:
+    """Yield the folder of a package, unpacked where it is a ZIP, and what was checked on the way.
+
+    A ZIP is held against `NAME.zip.sha256` beside it, where there is one. The folder of a ZIP is
+    gone at the end.
+
+    Raises:
+        InputError: it is no ZIP, leads out of its folder, holds links, or unpacks to too much.
+    """
+    if not path.is_file():
+        yield path, []
+        return
+    check_regular(path, InputError)
+    checks = list(_sidecar(path))
+    with tempfile.TemporaryDirectory(prefix="judgelaw-zip-") as made:
+        folder = Path(made)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                _check_entries(path, archive)
+                archive.extractall(folder)
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+            raise InputError(f"{path} is no readable ZIP ({error}): name a folder") from None
+        inside = list(folder.iterdir())
+        yield (inside[0] if len(inside) == 1 and inside[0].is_dir() else folder), checks
+
+
+def _sidecar(path: Path) -> Iterator[Check]:
+    """Hold a ZIP against the hash beside it."""
+    beside = path.with_name(f"{path.name}.sha256")
+    if not beside.is_file():
+        return
+    stated = _SHA256.search(beside.read_text("utf-8", errors="replace").lower())
+    found = file_sha256(path)
+    if stated is None:
+        yield Check(name="zip", ok=False, detail=f"{beside.name} holds no SHA-256")
+        return
+    ok = stated[0] == found
+    detail = f"{found} as {beside.name} says" if ok else f"{found}, {beside.name} says {stated[0]}"
+    yield Check(name="zip", ok=ok, detail=detail)
+
+
+def _check_entries(path: Path, archive: zipfile.ZipFile) -> None:
+    entries = archive.infolist()
+    if len(entries) > _MOST_ENTRIES:
+        raise InputError(f"{path}: {len(entries):,} entries: no package has so many")
+    check_unpacked(path, path.stat().st_size, sum(e.file_size for e in entries), InputError)
+    for entry in entries:
+        name = PurePosixPath(entry.filename.replace("\\", "/"))
+        linked = stat.S_ISLNK(entry.external_attr >> 16)
+        if name.is_absolute() or ".." in name.parts or ":" in entry.filename or linked:
+            raise InputError(
+                f"{path}: the entry {entry.filename!r} is a link or leads out of its folder: "
+                "nothing was unpacked"
+            )
 
 
 def verify_package(folder: Path, *, progress: Progress = unseen) -> Verification:
@@ -147,16 +209,16 @@ def _check_calls(frozen: "FrozenRun") -> Check:
 
 
 def _check_words(frozen: "FrozenRun", described: Mapping[str, Any]) -> Check:
-    """Write again what the package says of itself; a citation is completed by hand."""
-    from judgelaw.runs.package_words import dictionary, readme
+    """Write again what the package says of itself."""
+    from judgelaw.runs.package_words import citation, dictionary, readme
     from judgelaw.runs.packaging import Contents
 
     problems = Problems()
     contents = Contents(**described["contents"])
-    for name, text in (
-        ("README.md", readme(frozen, contents)),
-        ("DATA_DICTIONARY.md", dictionary(contents)),
-    ):
+    texts = {"README.md": readme(frozen, contents), "DATA_DICTIONARY.md": dictionary(contents)}
+    if contents.authors:
+        texts["CITATION.cff"] = citation(frozen, contents.authors)
+    for name, text in texts.items():
         if (frozen.path / name).read_bytes().decode("utf-8", "replace") != text:
             problems.add(f"{name} comes out differently")
     said = (described.get("study"), described.get("calls"))

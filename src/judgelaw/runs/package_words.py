@@ -1,6 +1,7 @@
 """What a package says of itself: a page to read first, the meaning of every column, a citation."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -128,15 +129,15 @@ def _table(file: str, columns: dict[str, str]) -> str:
     return f"## {file}\n\n| column | meaning |\n|---|---|\n{rows}\n"
 
 
-def citation(frozen: "FrozenRun") -> str:
-    """Return a citation file to complete, with the paper whose protocol it follows."""
+def citation(frozen: "FrozenRun", authors: Sequence[str]) -> str:
+    """Return a citation file, with the paper whose protocol it follows."""
+    named = "".join(f"  - name: {json.dumps(name, ensure_ascii=False)}\n" for name in authors)
     return f"""cff-version: 1.2.0
 title: "{frozen.study.name}: verdicts of LLM judges"
 message: "If you use these verdicts, please cite this package and the paper."
 type: dataset
 authors:
-  - name: "write your names here"
-references:
+{named}references:
   - type: article
     title: "{_PAPER}"
     authors:

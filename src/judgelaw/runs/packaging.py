@@ -59,11 +59,16 @@ class Package:
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """What a package holds beside verdicts: texts of items, times of calls, completions."""
+    """What a package holds beside verdicts: texts of items, times of calls, completions.
+
+    Attributes:
+        authors: who made it; without a name there is no citation file.
+    """
 
     texts: bool = True
     times: bool = False
     completions: bool = False
+    authors: tuple[str, ...] = ()
 
 
 def release(
@@ -332,7 +337,8 @@ def _describe(frozen: "FrozenRun", folder: Path, chosen: Contents, package: dict
     """Write what the package is: for people, for programs, for a citation."""
     _write(folder / "README.md", package_words.readme(frozen, chosen))
     _write(folder / "DATA_DICTIONARY.md", package_words.dictionary(chosen))
-    _write(folder / "CITATION.cff", package_words.citation(frozen))
+    if chosen.authors:
+        _write(folder / "CITATION.cff", package_words.citation(frozen, chosen.authors))
     _write(folder / "environment.json", _json_text(_environment(frozen)))
     _write(folder / PACKAGE, _json_text(package))
 

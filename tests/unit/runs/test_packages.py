@@ -5,11 +5,13 @@ import gzip
 import hashlib
 import json
 import shutil
+import zipfile
 from unittest.mock import patch
 
 import duckdb
 import pytest
 import vl_convert
+from ruamel.yaml import YAML
 
 from judgelaw import replication
 from judgelaw.acquire.verify import check_files
@@ -26,7 +28,7 @@ from judgelaw.runs import (
 from judgelaw.runs.folder import RunFolder
 from judgelaw.runs.packaging import copy_run, public_study
 from judgelaw.runs.publication import verified_rows
-from judgelaw.study import SUMS, freeze, load_study, open_run, write_sums
+from judgelaw.study import SUMS, file_sha256, freeze, load_study, open_run, write_sums
 from support.studies import write_items
 
 BLANK = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
@@ -129,7 +131,8 @@ def test_a_damaged_run_says_so_in_the_table_of_integrity(run, tmp_path):
 
 def test_a_package_holds_nothing_private(package, run):
     names = {path.relative_to(package).as_posix() for path in package.rglob("*") if path.is_file()}
-    assert {"README.md", "DATA_DICTIONARY.md", "CITATION.cff", "environment.json", SUMS} <= names
+    assert {"README.md", "DATA_DICTIONARY.md", "environment.json", SUMS} <= names
+    assert "CITATION.cff" not in names  # nobody was named
     figures = {f"paper/figures/figure_{n}.pdf" for n in (3, 5)}  # of known laws, of these calls
     assert {"paper/tables/cross_model_summary.tex", *figures} <= names
     assert not names & {"ledger.sqlite", "timing.parquet", "report.html"}
@@ -138,6 +141,65 @@ def test_a_package_holds_nothing_private(package, run):
         content = (package / name).read_bytes()
         assert SECRET_ADDRESS.encode() not in content
         assert str(run.parent).encode() not in content
+
+
+def zipped(folder, target):
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            archive.write(path, f"package/{path.relative_to(folder)}")
+    return target
+
+
+def verified(capsys, path, *options):
+    code = 0
+    try:
+        main(["verify", str(path), *options])
+    except SystemExit as end:
+        code = end.code
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_a_zip_is_verified_as_its_folder_is_with_the_hash_beside_it(copy, tmp_path, capsys):
+    path = zipped(copy, tmp_path / "package.zip")
+    beside = tmp_path / "package.zip.sha256"
+    beside.write_text(f"{file_sha256(path)}  package.zip\n")
+    assert verified(capsys, path)[0] in (0, None)
+    beside.write_text(f"{'0' * 64}  package.zip\n")
+    code, out, _ = verified(capsys, path, "--json", "-")
+    assert code == 4
+    assert [c["name"] for c in json.loads(out)["checks"] if not c["ok"]] == ["zip"]
+    beside.unlink()
+    (copy / "calls.parquet").write_bytes(b"changed")
+    assert verified(capsys, zipped(copy, path))[0] == 4
+
+
+@pytest.mark.parametrize("name", ["../out.txt", "/etc/out.txt", "a/../../out.txt", "c:out.txt"])
+def test_a_zip_that_leads_out_of_its_folder_is_refused(tmp_path, capsys, name):
+    with zipfile.ZipFile(tmp_path / "p.zip", "w") as archive:
+        archive.writestr(name, "x")
+    code, _, err = verified(capsys, tmp_path / "p.zip")
+    assert code == 2
+    assert "nothing was unpacked" in " ".join(err.split())
+
+
+def test_a_zip_bomb_and_what_is_no_zip_are_refused(tmp_path, capsys):
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.txt", b"0" * 400_000_000)
+    assert verified(capsys, tmp_path / "bomb.zip")[0] == 2
+    (tmp_path / "no.zip").write_text("no zip")
+    code, _, err = verified(capsys, tmp_path / "no.zip")
+    assert code == 2
+    assert "no readable ZIP" in " ".join(err.split())
+
+
+def test_authors_that_are_named_stand_in_the_citation(run, tmp_path):
+    contents = Contents(authors=("Ada Example", 'B "Q" C'))
+    release(run, tmp_path / "named", contents)
+    found = YAML(typ="safe").load((tmp_path / "named/CITATION.cff").read_text())
+    assert [author["name"] for author in found["authors"]] == ["Ada Example", 'B "Q" C']
+    assert wrong(verify_package(tmp_path / "named").checks) == {}
 
 
 def test_item_hashes_are_a_table_whatever_the_items_are_called(package):
