@@ -55,7 +55,7 @@ pytest: $(READY)
 calibrate: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m slow --timeout 3600
 	$(BIN)/python tests/calibration/error_rates.py
-	$(BIN)/python tests/calibration/answer_rates.py
+	$(BIN)/python tests/calibration/answer_rates.py --write
 
 # Other tools are measured too; the bench installs each in an environment of its own.
 bench: $(READY)

@@ -581,12 +581,14 @@ def table(found: list[Rates]) -> tuple[str, list[str]]:
     cells = sum(len(CLAIMS) + len(r.of) for r in found)
     sure = 0.05 / cells
     first = min(r.trials for r in found)
-    again = sum(r.trials > first for r in found)
+    again = sum(r.trials >= AGAIN * first for r in found)
+    most = max((r.trials for r in found if r.trials < AGAIN * first), default=first)
     misses = [
         f"{r.world}, N = {r.items}, R = {r.repeats}: {m}" for r in found for m in r.misses(sure)
     ]
     about = (
-        f"{len(found)} settings of {len({r.world for r in found})} worlds, {first} studies each "
+        f"{len(found)} settings of {len({r.world for r in found})} worlds, "
+        f"{first if first == most else f'{first} to {most}'} studies each "
         f"with right answers and as many without; {again} doubtful settings again, with {AGAIN} "
         "times as many. How often what is said is false, in the worst setting of each world "
         f"({_designs(found)}), and least coverage of the intervals of right and of changes. A miss "
@@ -620,27 +622,38 @@ def table(found: list[Rates]) -> tuple[str, list[str]]:
 
 def _designs(found: list[Rates]) -> str:
     """Say which sizes and depths were measured."""
-    sizes, depths = ({getattr(r, of) for r in found} for of in ("items", "repeats"))
-    return f"N = {', '.join(map(str, sorted(sizes)))}; R = {', '.join(map(str, sorted(depths)))}"
+    depths = {n: sorted({r.repeats for r in found if r.items == n}) for n in _sizes(found)}
+    return "; ".join(f"N = {n} with R = {', '.join(map(str, R))}" for n, R in depths.items())
+
+
+def _sizes(found: list[Rates]) -> list[int]:
+    return sorted({r.items for r in found})
+
+
+def _far(repeats: int) -> int:
+    """Return how far from four calls a cell: a design of every size is shown."""
+    return abs(repeats - 4)
 
 
 def _power(found: list[Rates]) -> list[str]:
     about = (
-        "What is said, of 100 studies with right answers, at R = 4: words, then actions; and the "
-        "words of as many without right answers."
+        "What is said, of 100 studies with right answers: words, then actions; and the words of as "
+        "many without right answers."
     )
+    designs = {n: min((r.repeats for r in found if r.items == n), key=_far) for n in _sizes(found)}
+    heads = [f"N = {n}, R = {r}" for n, r in designs.items()]
     lines = [
         about,
         "",
-        "| world | N = 8 | N = 16 | N = 50 | N = 200 |",
-        "|---|---|---|---|---|",
+        f"| world | {' | '.join(heads)} |",
+        f"|---|{'---|' * len(heads)}",
     ]
     words = ("use", "change", "weak", "avoid", "early")
     kinds = ("repair", "drop_prompts", "keep_prompt", "both_orders", "vote", "people")
     for world in dict.fromkeys(r.world for r in found):
         cells = []
-        for items in SIZES:
-            rows = [r for r in found if (r.world, r.items, r.repeats) == (world, items, 4)]
+        for design in designs.items():
+            rows = [r for r in found if (r.world, r.items, r.repeats) == (world, *design)]
             said = rows[0].said if rows else Counter()
             trials = rows[0].trials if rows else 1
             parts = [f"{w} {round(100 * said[w] / trials)}" for w in words if said[w]]

@@ -102,7 +102,7 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
     lost = f"loses {found.items - found.kept} of {found.items} items"
     left_out = f"moves {out_name} by {out:+.5f} and {lost}" if out_name else lost
     as_tie = f"calling them ties moves the {tie_name} component most, by {tie:+.5f}; "
-    as_tie = as_tie if tie_name else ""
+    as_tie = as_tie if tie_name and abs(tie) >= _SHOWN else ""
     tried = {
         "as_outcome": found.as_outcome,
         "as_tie": found.as_tie,
@@ -117,7 +117,8 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
         name="invalid_outputs",
         verdict=severity,
         headline=(
-            f"{100 * found.rate:.2f}% of calls ended invalid; {as_tie}leaving them out {left_out}."
+            f"{100 * found.rate:.3g} of 100 replies hold no verdict; {as_tie}leaving them out "
+            f"{left_out}."
         ),
         advice=_ADVICE[severity == "ok"],
         subject=subject,
@@ -133,6 +134,8 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
     )
 
 
+_SHOWN = 5e-6
+"""A move below it is written as zero."""
 _ADVICE = {
     True: "Keep invalid as an outcome; the treatment hardly matters here.",
     False: "Keep invalid as an outcome, and repair the prompt or the parser first: what the judge "
