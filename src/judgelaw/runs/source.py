@@ -10,7 +10,7 @@ from judgelaw.errors import InputError
 from judgelaw.processes import quieten_blas
 from judgelaw.runs.reading_options import Reading, Streams, names_of, selected
 from judgelaw.tables import Said, Wishes, wishes
-from judgelaw.words import candidate_names, listed, stream_name
+from judgelaw.words import candidate_names, listed, plain_number, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
@@ -328,15 +328,52 @@ def _declared(
 def _on_scale(
     tensors: "Mapping[Key, VerdictTensor]", reading: Reading
 ) -> "Mapping[Key, VerdictTensor]":
-    """Read the verdicts of a table as scores, where a scale is named."""
+    """Read the verdicts of a table as scores, where a scale is named.
+
+    Raises:
+        InputError: the verdicts are many numbers, and nothing says that they are scores.
+    """
     scale = reading.get("scale")
     if not scale:
+        for tensor in () if reading.get("verdicts") else tensors.values():
+            _refuse_numbers(tensor)
         return tensors
     if isinstance(scale, Mapping):
         from judgelaw.tables import on_continuous
 
         return {key: on_continuous(t, scale) for key, t in tensors.items()}
     return {key: t.on_scale(scale) for key, t in tensors.items()}
+
+
+_MOST_NUMBERS, _MOST_FRACTIONS = 20, 10
+"""Verdicts that are numbers, and that are no whole ones, which may pass for labels."""
+
+
+def _refuse_numbers(tensor: "VerdictTensor") -> None:
+    """Refuse scores that nobody called scores: as labels, nearly every two of them differ."""
+    if tensor.scale is not None:
+        return
+    said = tensor.counts.sum(axis=(0, 1, 2)) > 0
+    numbers = []
+    for verdict, n in zip(tensor.verdicts, said, strict=True):
+        if n and verdict not in candidate_names(2):
+            try:
+                numbers.append(float(verdict))
+            except ValueError:
+                continue
+    whole = all(number.is_integer() for number in numbers)
+    if len(numbers) <= (_MOST_NUMBERS if whole else _MOST_FRACTIONS):
+        return
+    low, high = min(numbers), max(numbers)
+    top = next((end for end in (1, 5, 10, 100) if high <= end), high)
+    bottom = min(0, low)
+    some = ", ".join(map(plain_number, sorted(numbers)[:3]))
+    raise InputError(
+        f"the verdicts are {len(numbers)} different numbers ({some}, ...), and as labels nearly "
+        f"every two of them differ: say between which ends they are scores, --scale "
+        f"{bottom:g}..{top:g} (in Python scale={{'from': {bottom:g}, 'to': {top:g}}}, in a study "
+        "scale: of the same), or list every score, --scale 1,2,3"
+    )
 
 
 def as_declared(tensor: "VerdictTensor", study: "Study") -> "VerdictTensor":

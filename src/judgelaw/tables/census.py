@@ -106,7 +106,8 @@ def choose_alphabet(
         raise TableError(
             f"{table}: the verdict column holds {len(found)} different values ({some}, ...); "
             f"a verdict is one of a few, {MOST_VERDICTS} at most: map the column of parsed "
-            "verdicts with columns={'verdict': NAME}"
+            "verdicts with columns={'verdict': NAME}; of scores round to three digits, and say "
+            "between which ends they are, --scale 0..1"
         )
     if given is not None and set(given) != set(DEFAULT_VERDICTS):
         return Alphabet(verdicts=given, codes={raw: given.index(raw) for raw in given})
