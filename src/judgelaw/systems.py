@@ -70,7 +70,7 @@ def sync_folder(path: Path) -> None:
 def read_behind_lock(path: Path) -> bytes:
     """Return what the holder of a lock has written into the locked file."""
     with path.open("rb", buffering=0) as file:
-        file.seek(LOCKED_BYTES)
+        file.seek(LOCKED_BYTES if sys.platform == "win32" else 0)
         return file.read(4096)
 
 

@@ -56,6 +56,8 @@ def unsafe_prints(parts: Iterable[ast.AST], path: Path) -> list[str]:
 
 
 ALLOWED = {
+    # A sentence of our own, about the Python that runs.
+    "systems.py: warnings.warn(message, stacklevel=3)",
     # Written by llama.cpp's loader into the child's log, which nobody but its parent reads.
     "judges/embedded_child.py: sys.stderr.write(f'{error}\\n')",
 }
