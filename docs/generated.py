@@ -21,6 +21,7 @@ from judgelaw.analysis import SoftEvidence, analyze, answer, catalogued, facet_v
 from judgelaw.analysis.encode import SCHEMA
 from judgelaw.cli.program import COMMANDS, cli
 from judgelaw.diagnose import Finding
+from judgelaw.estimate import Estimand
 from judgelaw.option_types import option_in
 from judgelaw.page.subject import Kind, kinds
 from judgelaw.quantities import Quantity
@@ -292,7 +293,9 @@ def example() -> dict[str, Any]:
         for seed, layer in enumerate(("audit", "control"))
     }
     roles = {"audit": "audit", "control": "control"}
-    found = analyze(tensors, design="sampled", draws=200, permutations=9, roles=roles)
+    found = analyze(
+        tensors, estimand=Estimand(design="sampled"), draws=200, permutations=9, roles=roles
+    )
     return found.to_json()
 
 

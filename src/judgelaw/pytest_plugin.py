@@ -108,7 +108,9 @@ class Audit:
         if name not in tensors:
             raise InputError(f"no judge {judge!r}: there are {', '.join(tensors)}; name one")
         found = decompose(
-            tensors[name], design=self.source.design, order_weights=self.source.order_weights
+            tensors[name],
+            design=self.source.estimand.design,
+            order_weights=self.source.estimand.order_weights,
         ).macro()
         return {component: float(found[component]) for component in COMPONENTS}
 

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 from scipy.stats import binom
 
-from judgelaw.estimate import COMPONENTS
+from judgelaw.estimate import COMPONENTS, Estimand
 from judgelaw.streams import stream
 from judgelaw.uncertainty import infer
 from support import judges
@@ -133,7 +133,7 @@ def measure_drawn(family: str, prompts: int, items: int, trials: int, seed: int 
     for _ in range(trials):
         rows, chosen = rng.integers(0, 300, size=items), rng.choice(300, prompts, replace=False)
         calls = judges.counts(laws[np.ix_(rows, chosen)], 4, rng)
-        found = infer(calls, design="sampled", draws=4_000)
+        found = infer(calls, Estimand(design="sampled"), draws=4_000)
         for at, (scope, truth) in enumerate(
             zip(SCOPES, (distances.mean(), distances[rows].mean()), strict=True)
         ):

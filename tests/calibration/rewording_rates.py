@@ -171,7 +171,7 @@ class Found:
 
 def recovered(tensor: VerdictTensor) -> Found:
     """Return what calls say of the prompt component of their generator."""
-    found = infer(tensor, design="sampled")
+    found = infer(tensor, Estimand(design="sampled"))
     new, fixed = (found.interval("prompt", scope=scope) for scope in ("new", "fixed"))
     return Found(found.estimate("prompt"), (new.low, new.high), (fixed.low, fixed.high))
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from judgelaw.estimate import population
+from judgelaw.estimate import Estimand, population
 from judgelaw.scale import ScoreScale
 from judgelaw.streams import stream
 from judgelaw.tensor import INVALID
@@ -110,7 +110,7 @@ def measure(setting: Setting, *, trials: int, seed: int) -> Covered:
     for _ in range(trials):
         kinds = rng.integers(0, KINDS, setting.items)
         n = rng.multinomial(setting.repeats, laws[kinds])
-        known = infer(n, dissimilarity=r, draws=2_000)
+        known = infer(n, Estimand(dissimilarity=r), draws=2_000)
         for scope, part in counts:
             of = truth[part] if scope == "new" else truth[part][kinds]
             found = known.interval(part, level=LEVEL, scope=scope)

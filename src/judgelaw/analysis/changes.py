@@ -41,10 +41,10 @@ def change_rates(
         bounded = new_item_changes(tensor, estimand, level=how.level, seed=how.seed)
     if tensor.scale is not None:
         points = tensor.scale.points(tensor.verdicts)
-        known = infer(tensor, design=estimand.design, dissimilarity=points)
+        known = infer(tensor, Estimand(design=estimand.design, dissimilarity=points))
     even = known
     if estimand.order_weights is not None and len(tensor.orders) > 1:
-        even = infer(tensor, design=estimand.design)
+        even = infer(tensor, Estimand(design=estimand.design))
     return {
         change: _rate(
             even if change in {"swap", "both"} else known, change, how.level, bounded.get(change)

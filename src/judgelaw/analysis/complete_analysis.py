@@ -33,7 +33,7 @@ from judgelaw.diagnose import (
     time_span,
 )
 from judgelaw.errors import InputError
-from judgelaw.estimate import Design
+from judgelaw.estimate import CENSUS
 from judgelaw.processes import begin, begin_each, shared
 from judgelaw.steps import Progress, unheard, unseen
 from judgelaw.tensor import VerdictTensor
@@ -178,8 +178,7 @@ def _without_order(table: Table) -> Table:
 def analyze(
     tensors: Mapping[Key, VerdictTensor],
     *,
-    design: Design = "census",
-    order_weights: Mapping[str, float] | None = None,
+    estimand: Estimand = CENSUS,
     draws: int | None = None,
     seed: int = 0,
     permutations: int | None = None,
@@ -197,8 +196,7 @@ def analyze(
 
     Args:
         tensors: the calls, by (layer or None, judge).
-        design: "census" if the prompts are all that matter, "sampled" if a generator drew them.
-        order_weights: how often each order is used, by name; equal by default.
+        estimand: what is estimated; weights of orders by name.
         draws: item resamples of the bands; by default 20,000, fewer for many items.
         seed: seed of every named stream.
         permutations: shuffles of a test; 0 leaves tests out. By default 999, fewer for many calls.
@@ -220,7 +218,6 @@ def analyze(
     everything, tensors = tensors, _checked(tensors, soft)
     shuffles = permutations_for(tensors.values()) if permutations is None else permutations
     known = _Known(_gatherer(evidence), configurations or {}, integrity, threshold)
-    estimand = Estimand(design=design, order_weights=order_weights)
     how = Resampling(draws=draws or band_draws_for(tensors.values()), seed=seed, level=level)
     judges = len({judge_of(judge) for _, judge in tensors})
     request = Request(

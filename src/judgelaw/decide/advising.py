@@ -35,7 +35,7 @@ from judgelaw.decide.protocols import (
 )
 from judgelaw.decide.vote_forecast import MixingLaws, mixing_laws
 from judgelaw.errors import InputError
-from judgelaw.estimate import Design, Weights, check_depth, counts_of, weights_of
+from judgelaw.estimate import CENSUS, Design, Estimand, Weights, check_depth, counts_of, weights_of
 from judgelaw.quantities import Estimate
 from judgelaw.steps import Advance, Progress, unseen, within
 from judgelaw.tensor import VerdictTensor
@@ -62,8 +62,7 @@ def advise(
     *,
     target: Mapping[str, float] | None = None,
     protocols: Sequence[Protocol] | None = None,
-    design: Design = "census",
-    order_weights: Weights = None,
+    estimand: Estimand = CENSUS,
     price: Mapping[str, float] | None = None,
     seed: int = 0,
     progress: Progress = unseen,
@@ -74,8 +73,7 @@ def advise(
         tensors: the calls, by judge.
         target: least stability or accuracy that a protocol should have: `{"stability": 0.9}`.
         protocols: the protocols to look at; by default `default_protocols`.
-        design: "sampled" where prompts were drawn from a generator.
-        order_weights: how often each order is used, for the noise of prompts.
+        estimand: the design, and how often each order is used, for the noise of prompts.
         price: US dollars of a call, by judge.
         seed: of every random stream.
         progress: opens what shows how far it is.
@@ -91,8 +89,7 @@ def advise(
                     tensor,
                     wanted=wanted,
                     protocols=protocols,
-                    design=design,
-                    order_weights=order_weights,
+                    estimand=estimand,
                     price=(price or {}).get(name),
                     seed=seed,
                     advance=advance,
@@ -121,14 +118,14 @@ def _judge(
     *,
     wanted: tuple[str, float] | None,
     protocols: Sequence[Protocol] | None,
-    design: Design,
-    order_weights: Weights,
+    estimand: Estimand,
     price: float | None,
     seed: int,
     advance: Advance,
 ) -> JudgeAdvice:
     n, names = counts_of(tensor)
     check_depth(n, n.sum(axis=-1), minimum=PAIR, names=names)
+    design, order_weights = estimand.design, estimand.order_weights
     if protocols is None:
         protocols = default_protocols(tensor, design=design)
     check_protocols(protocols, tensor, design)

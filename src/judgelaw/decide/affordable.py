@@ -162,7 +162,7 @@ def _stopped(outlook: Outlook, rule: StopRule, study: int, items: int) -> tuple[
     for depth in rule.looks:
         counts += rng.multinomial(depth - before, laws)
         before = depth
-        errors = call_errors(counts, design=outlook.design, order_weights=outlook.order_weights)
+        errors = call_errors(counts, outlook.estimand)
         low, high = rule.levels(depth)
         ends = errors.bounds(rule.component, low)[0], errors.bounds(rule.component, high)[1]
         verdict = rule.stopped_by(*ends)

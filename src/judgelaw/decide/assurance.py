@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from judgelaw.arrays import PAIR, Floats, check_at_least, check_number
 from judgelaw.decide.pilot_laws import Laws, laws_from_pilot, suppose
 from judgelaw.errors import InputError
-from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.estimate import CENSUS, COMPONENTS
 from judgelaw.steps import Advance, unheard
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
@@ -107,9 +107,7 @@ class Outlook:
 
     laws: Laws
     source: str
-    design: Design = "census"
-    order_weights: Weights = None
-    dissimilarity: ArrayLike | str | None = None
+    estimand: Estimand = CENSUS
     assurance: float = ASSURANCE
     studies: int = STUDIES
     seed: int = 0
@@ -263,9 +261,7 @@ class Outlook:
         rng = stream(self.seed, "plan", "calls", study)
         return infer(
             rng.multinomial(repeats, laws),
-            design=self.design,
-            order_weights=self.order_weights,
-            dissimilarity=self.dissimilarity,
+            self.estimand,
             draws=_DRAWS,
             seed=self.seed,
         )
@@ -290,9 +286,8 @@ class Outlook:
 
 def outlook_from_pilot(
     pilot: VerdictTensor | ArrayLike,
+    estimand: Estimand = CENSUS,
     *,
-    design: Design = "census",
-    order_weights: Weights = None,
     assurance: float = ASSURANCE,
     studies: int = STUDIES,
     seed: int = 0,
@@ -304,13 +299,11 @@ def outlook_from_pilot(
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    known = declare(pilot, Estimand(design=design, order_weights=order_weights))
+    known = declare(pilot, estimand)
     return Outlook(
         laws=laws_from_pilot(known),
         source="pilot",
-        design=design,
-        order_weights=known.estimand.order_weights,
-        dissimilarity=known.estimand.dissimilarity,
+        estimand=known.estimand,
         assurance=assurance,
         studies=studies,
         seed=seed,
@@ -319,11 +312,10 @@ def outlook_from_pilot(
 
 def outlook_from_law(
     law: ArrayLike,
+    estimand: Estimand = CENSUS,
     *,
     prompts: int,
     orders: int,
-    design: Design = "census",
-    order_weights: Weights = None,
     assurance: float = ASSURANCE,
     studies: int = STUDIES,
     seed: int = 0,
@@ -332,8 +324,7 @@ def outlook_from_law(
     return Outlook(
         laws=suppose(law, prompts=prompts, orders=orders),
         source="laws",
-        design=design,
-        order_weights=order_weights,
+        estimand=estimand,
         assurance=assurance,
         studies=studies,
         seed=seed,

@@ -20,7 +20,7 @@ import numpy as np
 
 from judgelaw.arrays import check_at_least, check_number
 from judgelaw.errors import InputError
-from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.estimate import CENSUS, COMPONENTS, Estimand
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import MIN_REPEATS, infer, levels_left
 
@@ -129,17 +129,16 @@ class Look:
 def look(
     rule: StopRule,
     tensor: VerdictTensor,
+    estimand: Estimand = CENSUS,
     *,
     depth: int,
-    design: Design = "census",
-    order_weights: Weights = None,
 ) -> Look:
     """Look at the frozen prefix of one declared depth."""
     if depth not in rule.looks:
         raise InputError(f"depth {depth} was not declared; the looks are at {list(rule.looks)}")
     calls = tensor.prefix(depth) if depth < tensor.depth[1] else tensor
     calls = replace(calls, looks=rule.spends(depth))
-    found = infer(calls, design=design, order_weights=order_weights)
+    found = infer(calls, estimand)
     p = _SIDE if rule.limit is None else 1 - rule.alpha
     lower, upper = found.bounds(rule.component, p, "fixed")
     verdict, further = rule.stopped_by(lower, upper), rule.after(depth)

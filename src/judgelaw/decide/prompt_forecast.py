@@ -90,7 +90,7 @@ def more_prompts(
     """
     if estimand.design != "sampled" or len(tensor.prompts) == 1:
         return None
-    inference = infer(tensor, design="sampled", order_weights=estimand.order_weights, seed=seed)
+    inference = infer(tensor, estimand, seed=seed)
     unit = 1.0 if tensor.scale is None else tensor.scale.unit
     tau = WORDING_MATTERS * unit if limit is None else limit
     low, high = inference.bounds("prompt", _LEVEL, "fixed")

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from judgelaw.arrays import PAIR, Floats, check_at_least
 from judgelaw.errors import InputError
-from judgelaw.estimate import COMPONENTS, Design, Estimand, Weights
+from judgelaw.estimate import CENSUS, COMPONENTS, Estimand
 from judgelaw.streams import stream
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty import (
@@ -63,29 +63,26 @@ class ChosenRepeats:
 
 def choose_repeats(
     earlier: VerdictTensor,
+    estimand: Estimand = CENSUS,
     *,
     least: int,
     most: int,
     mean: int,
     component: str = "prompt",
-    design: Design = "census",
-    order_weights: Weights = None,
     seed: int = 0,
 ) -> ChosenRepeats:
     """Choose the repeats of the items of an earlier run, for calls that are still to be made.
 
     Args:
         earlier: the calls of the earlier run; four repeats or more, so that halves can be told.
+        estimand: what is estimated.
         least: repeats of a cell at least.
         most: repeats of a cell at most.
         mean: repeats of a cell on average.
         component: whose error is to be small.
-        design: as for `decompose`.
-        order_weights: as for `decompose`.
         seed: of the splits that foresee the gain.
     """
     _check(earlier, component, (least, most, mean))
-    estimand = Estimand(design=design, order_weights=order_weights)
     noise = _Noise(
         component=component,
         estimand=estimand,

@@ -7,7 +7,7 @@ judges of the panel to the repeats that all of them have.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,9 +214,7 @@ def analyse_parts(
             draws=how.draws,
             seed=how.seed,
             permutations=0,
-            design=estimand.design,
-            # A run or table names its orders.
-            order_weights=cast("Mapping[str, float] | None", estimand.order_weights),
+            estimand=estimand,
         )
         for group in groups
         if group

@@ -46,8 +46,7 @@ def analyze_source(
         permutations = declared.permutations if permutations is None else permutations
     found = analyze(
         calls.tensors,
-        design=calls.design,
-        order_weights=calls.order_weights,
+        estimand=calls.estimand,
         draws=draws,
         seed=seed_of(calls, seed),
         permutations=permutations,
@@ -135,18 +134,15 @@ def check_source(
 
     def right(judge: str) -> "BoundedQuantity":
         from judgelaw.analysis import right_bounds
-        from judgelaw.uncertainty import Estimand
 
-        estimand = Estimand(design=calls.design, order_weights=calls.order_weights)
-        return right_bounds(judge, tensors[judge], estimand)
+        return right_bounds(judge, tensors[judge], calls.estimand)
 
     return check_limits(
         tensors,
         limits,
         scope=scope,
         level=level,
-        design=calls.design,
-        order_weights=calls.order_weights,
+        estimand=calls.estimand,
         coverage={**{judge: coverage(t) for judge, t in tensors.items()}, **calls.coverage},
         strict=strict,
         baseline=baseline,

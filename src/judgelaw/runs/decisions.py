@@ -119,10 +119,8 @@ def _with_answer(
 ) -> "JudgeAdvice":
     """Put the answer first: what to do is decided there alone."""
     from judgelaw.analysis import answer_of, in_a_line
-    from judgelaw.uncertainty import Estimand
 
-    estimand = Estimand(design=calls.design, order_weights=calls.order_weights)
-    answer = answer_of(tensor, estimand, judges=judges, seed=seed, at_least=calls.at_least)
+    answer = answer_of(tensor, calls.estimand, judges=judges, seed=seed, at_least=calls.at_least)
     said = [answer.headline, *(in_a_line(action, answer) for action in answer.actions)]
     return replace(found, sentence=" ".join([*said, found.sentence]).strip())
 
@@ -138,7 +136,7 @@ def _declared(calls: Source, prices: Mapping[str, float] | None = None) -> dict[
     """Return what is known about the calls beside their verdicts."""
     if prices is None:
         prices = {} if calls.folder is None else call_prices(calls.folder)
-    return {"design": calls.design, "order_weights": calls.order_weights, "price": prices}
+    return {"estimand": calls.estimand, "price": prices}
 
 
 def target_of(given: Wanted) -> dict[str, float] | None:
@@ -261,12 +259,12 @@ def score_source(
             tensor,
             protocol=protocol,
             values=values,
-            design=calls.design,
+            design=calls.estimand.design,
             worth=WORTH if worth is None else worth,
         )
         for name, tensor in calls.main().items()
     }
-    if calls.order_weights is not None:
+    if calls.estimand.order_weights is not None:
         alike = "In a score all orders count alike, whatever their weights."
         judges = {name: replace(j, notes=(*j.notes, alike)) for name, j in judges.items()}
     return Score(judges=judges)
@@ -320,7 +318,7 @@ def score_pairs_of(
                 tensor,
                 {item: (first[judge, item], second[judge, item]) for item in tensor.items},
                 protocol=protocol,
-                design=calls.design,
+                design=calls.estimand.design,
                 worth=WORTH if worth is None else worth,
             )
             for judge, tensor in calls.main().items()
@@ -347,7 +345,7 @@ def score_systems_of(
                 tensors,
                 protocol=protocol,
                 values=values,
-                design=calls.design,
+                design=calls.estimand.design,
                 worth=WORTH if worth is None else worth,
             )
             for judge, tensors in systems.items()

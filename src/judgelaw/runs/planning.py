@@ -348,12 +348,13 @@ def _outlook(
 ) -> tuple[Outlook, str]:
     """Return where the look ahead comes from, and that in words."""
     from judgelaw.decide import outlook_from_law, outlook_from_pilot
+    from judgelaw.estimate import Estimand
 
     block = seen.planned[0]
     K, O = len(block.prompts), len(block.orders)
     if pilot is None:
         supposed = outlook_from_law(
-            list(law), prompts=K, orders=O, design=_design(seen), assurance=assurance
+            list(law), Estimand(design=_design(seen)), prompts=K, orders=O, assurance=assurance
         )
         return supposed, (
             f"This supposes one law in every cell ({', '.join(f'{p:g}' for p in law)}): call "
@@ -374,9 +375,7 @@ def _outlook(
             f" The pilot has {pilot_K} prompts and {pilot_O} orders, the study {K} and {O}: widths "
             "are those of the pilot's."
         )
-    return outlook_from_pilot(
-        tensor, design=source.design, order_weights=source.order_weights, assurance=assurance
-    ), words
+    return outlook_from_pilot(tensor, source.estimand, assurance=assurance), words
 
 
 def _design(seen: "Preview") -> "Design":

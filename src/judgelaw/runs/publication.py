@@ -144,7 +144,6 @@ def paper_data(
 
     `checked` are rows of the table of integrity, beside those that the calls themselves give.
     """
-    from judgelaw.estimate import Estimand
     from judgelaw.replication import Resampling, gather
     from judgelaw.uncertainty import BAND_DRAWS
 
@@ -162,7 +161,7 @@ def paper_data(
             "integrity": [*folder.integrity(), *checked],
             "prompts": prompt_hashes(folder.frozen),
         }
-    estimand = Estimand(design=calls.design, order_weights=calls.order_weights)
+    estimand = calls.estimand
     return gather(calls.tensors, how=how, estimand=estimand, roles=calls.roles, **facts)
 
 

@@ -45,8 +45,7 @@ def _choose(
                 most=asked.most,
                 mean=asked.average,
                 component=asked.component,
-                design=earlier.design,
-                order_weights=earlier.order_weights,
+                estimand=earlier.estimand,
                 seed=study.seed,
             )
         except InputError as error:

@@ -38,11 +38,10 @@ def _note(facts: "RewordingFacts") -> str:
 def with_more_prompts(analysis: "Analysis", calls: "Source") -> "Analysis":
     """Add how many more prompts would decide, where prompts were drawn."""
     from judgelaw.decide import more_prompts
-    from judgelaw.uncertainty import Estimand
 
-    if calls.design != "sampled":
+    if calls.estimand.design != "sampled":
         return analysis
-    estimand = Estimand(design=calls.design, order_weights=calls.order_weights)
+    estimand = calls.estimand
     tensors, limit = calls.main(), calls.gate.get("prompt")
     judges = {
         name: judge

@@ -82,18 +82,18 @@ def compared(
 
 
 def _one_estimand(names: Sequence[str], read: Sequence[Source]) -> "Estimand":
-    from judgelaw.uncertainty import Estimand
 
     first = read[0]
     for name, calls in zip(names, read, strict=True):
-        if (calls.design, calls.order_weights) != (first.design, first.order_weights):
+        now, then = calls.estimand, first.estimand
+        if now != then:
             raise InputError(
-                f"{name} declares design {calls.design!r} with order weights "
-                f"{calls.order_weights}, {names[0]} {first.design!r} with {first.order_weights}: "
+                f"{name} declares design {now.design!r} with order weights "
+                f"{now.order_weights}, {names[0]} {then.design!r} with {then.order_weights}: "
                 "a difference needs one estimand; pass --design, or run one study twice"
             )
     _one_scale(names, read)
-    return Estimand(design=first.design, order_weights=first.order_weights)
+    return first.estimand
 
 
 def _one_scale(names: Sequence[str], read: Sequence[Source]) -> None:

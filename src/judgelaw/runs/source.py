@@ -14,7 +14,7 @@ from judgelaw.words import candidate_names, listed, plain_number, stream_name
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Key
-    from judgelaw.estimate import Design
+    from judgelaw.estimate import Design, Estimand
     from judgelaw.page import Questions
     from judgelaw.runs.folder import RunFolder
     from judgelaw.study import Study
@@ -36,9 +36,9 @@ class Source:
     Attributes:
         tensors: by (layer or None, judge).
         name: of the study, or of the table; empty where nothing was read.
-        design: "census" or "sampled", as asked, else as the run declares it.
+        estimand: the design, and weights by order, None where orders weigh the same; as asked, else
+            as the run declares them.
         roles: role of each layer, None for a table.
-        order_weights: by order, None where orders weigh the same.
         folder: the run folder, None for a table.
         threshold: prompt component above which a judge is flagged, None for the usual one.
         gate: limits that the study declares, by quantity.
@@ -48,10 +48,9 @@ class Source:
     """
 
     tensors: "Mapping[Key, VerdictTensor]"
-    design: "Design"
+    estimand: "Estimand"
     name: str = ""
     roles: Mapping[str, str] | None = None
-    order_weights: Mapping[str, float] | None = None
     folder: "RunFolder | None" = None
     threshold: float | None = None
     gate: Mapping[str, float] = field(default_factory=dict)
@@ -131,7 +130,8 @@ def read_source(x: Any, reading: Reading | None = None, *, vectors: bool = True)
     weights = reading.get("order_weights")
     if weights is None:
         return found
-    return replace(found, order_weights=_weights_by_order(weights, found.tensors))
+    by_order = _weights_by_order(weights, found.tensors)
+    return replace(found, estimand=replace(found.estimand, order_weights=by_order))
 
 
 def _read(x: Any, reading: Reading, *, vectors: bool) -> Source:
@@ -159,9 +159,17 @@ def _read(x: Any, reading: Reading, *, vectors: bool) -> Source:
     if folder is None:
         chosen = _on_scale(_selected(named, reading), reading)
         return Source(
-            tensors=chosen, design=reading.get("design") or "census", name=_named(x), table=table
+            tensors=chosen, estimand=_estimand(reading.get("design")), name=_named(x), table=table
         )
     return _declared(named, folder, reading)
+
+
+def _estimand(
+    design: "Design | None", order_weights: Mapping[str, float] | None = None
+) -> "Estimand":
+    from judgelaw.estimate import Estimand
+
+    return Estimand(design=design or "census", order_weights=order_weights)
 
 
 def said_in(reading: Mapping[str, Any]) -> Wishes:
@@ -277,7 +285,7 @@ def _of_tensors(tensors: "Mapping[Key, VerdictTensor]", reading: Reading) -> Sou
     for tensor in kept.values():
         tensor.depth  # noqa: B018 - refuses a tensor without items
     complete = {key: t.complete(incomplete) for key, t in kept.items()}
-    return Source(tensors=complete, design=reading.get("design") or "census", name=IN_MEMORY)
+    return Source(tensors=complete, estimand=_estimand(reading.get("design")), name=IN_MEMORY)
 
 
 def _declared(
@@ -314,9 +322,11 @@ def _declared(
     return Source(
         tensors=tensors,
         name=study.name,
-        design=asked or ("sampled" if drawn else "census"),
+        estimand=_estimand(
+            asked or ("sampled" if drawn else "census"),
+            weights if unequal and study.task != "pointwise" else None,
+        ),
         roles={layer.name: layer.role for layer in study.streams},
-        order_weights=weights if unequal and study.task != "pointwise" else None,
         folder=folder,
         threshold=study.analysis.thresholds.get("prompt") if study.analysis else None,
         gate=study.gate.named({t.criterion for t in tensors.values()}) if study.gate else {},

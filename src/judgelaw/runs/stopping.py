@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from math import isclose
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from judgelaw.runs.source import as_declared, read_source
 from judgelaw.steps import Progress
@@ -117,8 +117,7 @@ def _looks(frozen: "FrozenRun", asked: list[tuple[str, int]]) -> "list[LookRecor
     rule, calls = rule_of(frozen.study.stop), read_source(str(frozen.path))
     tensors, found = calls.main(), []
     for judge, depth in asked:
-        how: dict[str, Any] = {"design": calls.design, "order_weights": calls.order_weights}
-        seen = asdict(look(rule, tensors[judge], depth=depth, **how))
+        seen = asdict(look(rule, tensors[judge], calls.estimand, depth=depth))
         del seen["next_depth"]
         found.append(LookRecord(judge=judge, **seen))
     return found

@@ -12,7 +12,7 @@ import numpy as np
 
 from judgelaw.arrays import Floats, check_number
 from judgelaw.errors import InputError
-from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.estimate import COMPONENTS, Estimand
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.differences import (
     ItemShares,
@@ -123,13 +123,13 @@ class Versions:
     lost: int
 
     def decide(
-        self, levels: GateLevels, *, design: Design, order_weights: Weights, strict: bool
+        self, levels: GateLevels, *, estimand: Estimand, strict: bool
     ) -> list[LimitDecision]:
         """Decide every margin."""
         inferred: dict[str, Inference] = {}
         if any(name in COMPONENTS for name in self.margins):
             inferred = {
-                when: infer(t, design=design, order_weights=order_weights, strict=strict)
+                when: infer(t, estimand, strict=strict)
                 for when, t in (("now", self.now), ("before", self.before))
             }
         decisions = []

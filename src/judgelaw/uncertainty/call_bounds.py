@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import Floats
-from judgelaw.estimate import COMPONENTS, Array, Design, Weights
+from judgelaw.estimate import COMPONENTS, Array, Design, Estimand, Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.forms import (
     Contrast,
     KnownCounts,
     contrast_vector,
-    declare_parts,
+    declare,
     form_of,
 )
 from judgelaw.uncertainty.intervals import check_level
@@ -62,7 +62,13 @@ def deviation_bound(
         NotIdentifiedError: the contrast uses a component whose facet has one level.
     """
     check_level(level)
-    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
+    estimand = Estimand(
+        design=design,
+        order_weights=order_weights,
+        prompt_weights=prompt_weights,
+        dissimilarity=dissimilarity,
+    )
+    known = declare(x, estimand)
     found = known.decompose().macro()
     constants = call_constants(known, form_of(contrast, known.w, known.q, design))
     squares = float((known.cells.sum(axis=-1) * constants**2).sum())

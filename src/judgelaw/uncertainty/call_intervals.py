@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from judgelaw.arrays import Floats
 from judgelaw.errors import NotIdentifiedError
-from judgelaw.estimate import COMPONENTS, Decomposition, Design, Weights
+from judgelaw.estimate import CENSUS, COMPONENTS, Decomposition, Design, Estimand, Weights
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_bounds import Shown, hidden_in_one_item, shown_by
 from judgelaw.uncertainty.call_variance import (
@@ -52,7 +52,7 @@ from judgelaw.uncertainty.forms import (
     concentration_forms,
     contrast_row,
     contrast_vector,
-    declare_parts,
+    declare,
 )
 from judgelaw.uncertainty.intervals import (
     Interval,
@@ -402,23 +402,16 @@ def facet_spread(B: Spread, S: Spread, *, exact: bool) -> tuple[Spread, float]:
     return (S if exact and B.variance <= S.variance else wider(B, S)), 3.0
 
 
-def call_errors(
-    x: VerdictTensor | ArrayLike,
-    *,
-    design: Design = "census",
-    order_weights: Weights = None,
-    prompt_weights: Weights = None,
-    dissimilarity: ArrayLike | str | None = None,
-) -> CallErrors:
+def call_errors(x: VerdictTensor | ArrayLike, estimand: Estimand = CENSUS) -> CallErrors:
     """Return item estimates with the covariance of their call-sampling error.
 
     Condition: independent calls, two or more in every cell; from four on the covariance is exactly
-    unbiased. Arguments as in `decompose`.
+    unbiased.
 
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
+    known = declare(x, estimand)
     return errors_of(known, known.decompose())
 
 
@@ -468,5 +461,10 @@ def call_interval(
     >>> found.low < 0 < found.high  # one law under every prompt
     True
     """
-    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
-    return errors_of(known, known.decompose()).interval(contrast, level=level)
+    estimand = Estimand(
+        design=design,
+        order_weights=order_weights,
+        prompt_weights=prompt_weights,
+        dissimilarity=dissimilarity,
+    )
+    return call_errors(x, estimand).interval(contrast, level=level)

@@ -29,7 +29,6 @@ from judgelaw.estimate import (
     Decomposition,
     Design,
     Estimand,
-    Weights,
     check_depth,
     check_design,
     counts_of,
@@ -162,23 +161,6 @@ def declare(
     if minimum == MIN_REPEATS:
         require_four(known)
     return known
-
-
-def declare_parts(
-    x: VerdictTensor | ArrayLike,
-    design: Design,
-    order_weights: Weights,
-    prompt_weights: Weights,
-    dissimilarity: ArrayLike | str | None,
-) -> KnownCounts:
-    """Check calls against an estimand that is given by its parts, as in `decompose`."""
-    estimand = Estimand(
-        design=design,
-        order_weights=order_weights,
-        prompt_weights=prompt_weights,
-        dissimilarity=dissimilarity,
-    )
-    return declare(x, estimand)
 
 
 def require_four(known: KnownCounts, *, instead: str = _WIDER) -> None:

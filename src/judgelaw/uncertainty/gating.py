@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgelaw.errors import InputError, NotIdentifiedError
-from judgelaw.estimate import COMPONENTS, Design, Weights
+from judgelaw.estimate import CENSUS, COMPONENTS, Estimand
 from judgelaw.frames import Result, plain
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty.gate_limits import Limit, Side, held_by
@@ -169,8 +169,7 @@ def check_limits(
     *,
     scope: Scope = "fixed",
     level: float = 0.95,
-    design: Design = "census",
-    order_weights: Weights = None,
+    estimand: Estimand = CENSUS,
     coverage: Mapping[str, float] | None = None,
     strict: bool = False,
     baseline: "Baseline | None" = None,
@@ -181,15 +180,14 @@ def check_limits(
 
     The items are these asked again ("fixed") or others like them ("new", with `strict` as in
     `infer`). `coverage` is the share of the planned calls that are there, by judge, and `shift`
-    gives the shift of a probe, `right` how often a judge is right; limits on them need them. Other
-    arguments as in `decompose`.
+    gives the shift of a probe, `right` how often a judge is right; limits on them need them.
     """
     check_level(level)
     held = held_by(tensors, limits)
     versions = () if baseline is None else baseline.beside(tensors)
     decided = [*held.values(), *(version.margins for version in versions)]
     levels = GateLevels.for_limits(sum(map(len, decided)), scope=scope, level=level)
-    how: dict[str, Any] = {"design": design, "order_weights": order_weights, "strict": strict}
+    how: dict[str, Any] = {"estimand": estimand, "strict": strict}
     decisions = []
     for judge, tensor in tensors.items():
         there, found = (coverage or {}).get(judge), _inference(tensor, held[judge], **how)
@@ -223,14 +221,13 @@ def overall(verdicts: Iterable[Verdict]) -> Verdict:
 def _inference(
     tensor: VerdictTensor,
     limits: Sequence[Limit],
-    design: Design,
-    order_weights: Weights,
+    estimand: Estimand,
     *,
     strict: bool,
 ) -> Inference | None:
     if not any(limit.quantity in COMPONENTS for limit in limits):
         return None
-    return infer(tensor, design=design, order_weights=order_weights, strict=strict)
+    return infer(tensor, estimand, strict=strict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from judgelaw.arrays import PAIR
-from judgelaw.estimate import COMPONENTS, Decomposition, Design, Estimand, Weights
+from judgelaw.estimate import CENSUS, COMPONENTS, Decomposition, Design, Estimand
 from judgelaw.tensor import VerdictTensor
 from judgelaw.uncertainty.call_intervals import CallErrors, errors_of
 from judgelaw.uncertainty.call_variance import MIN_REPEATS
 from judgelaw.uncertainty.contrasts import share_lower, share_upper
-from judgelaw.uncertainty.forms import KnownCounts, declare, declare_parts
+from judgelaw.uncertainty.forms import KnownCounts, declare
 from judgelaw.uncertainty.intervals import Interval, check_level, remembered
 from judgelaw.uncertainty.item_bounds import DRAWS, clusters_of
 from judgelaw.uncertainty.new_items import NewItems, new_item_bounds
@@ -187,24 +187,21 @@ class Inference:
 
 def infer(
     x: VerdictTensor | ArrayLike,
+    estimand: Estimand = CENSUS,
     *,
-    design: Design = "census",
-    order_weights: Weights = None,
-    prompt_weights: Weights = None,
-    dissimilarity: ArrayLike | str | None = None,
     draws: int = DRAWS,
     seed: int = 0,
     strict: bool = False,
 ) -> Inference:
     """Prepare every bound of one judge.
 
-    Arguments as in `decompose`; `draws` random weightings are behind the bounds for new items, and
-    `strict` supposes an unseen item at the end of its range throughout.
+    `draws` random weightings are behind the bounds for new items, and `strict` supposes an unseen
+    item at the end of its range throughout.
 
     Raises:
         NotIdentifiedError: a cell holds one call.
     """
-    known = declare_parts(x, design, order_weights, prompt_weights, dissimilarity)
+    known = declare(x, estimand)
     calls = errors_of(known, known.decompose())
     items = new_item_bounds(
         [calls.estimates],

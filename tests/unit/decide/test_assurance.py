@@ -9,7 +9,7 @@ import judgelaw as jl
 from judgelaw.decide import MOST_ITEMS, MOST_REPEATS, Promise, outlook_from_law, outlook_from_pilot
 from judgelaw.decide.assurance import _fewest
 from judgelaw.decide.pilot_laws import laws_from_pilot
-from judgelaw.estimate import COMPONENTS, population
+from judgelaw.estimate import COMPONENTS, Estimand, population
 from judgelaw.streams import stream
 from judgelaw.uncertainty import declare, infer
 from support import judges
@@ -192,7 +192,7 @@ def test_where_there_will_be_no_interval_the_reason_is_given():
 def test_weights_of_orders_go_by_name_into_the_intervals():
     tensor = jl.VerdictTensor.from_laws(np.tile(OPEN, (20, 3, 2, 1)), repeats=4, seed=1)
     names = dict(zip(tensor.orders, (0.9, 0.1), strict=True))
-    weighted = outlook_from_pilot(tensor, order_weights=names, studies=39)
+    weighted = outlook_from_pilot(tensor, Estimand(order_weights=names), studies=39)
     plain = outlook_from_pilot(tensor, studies=39)
     one, other = (o.at("call", items=30, repeats=4).half_width for o in (weighted, plain))
     assert one > 1.1 * other
@@ -201,7 +201,9 @@ def test_weights_of_orders_go_by_name_into_the_intervals():
 def test_prompts_that_were_drawn_make_intervals_wider():
     _, counts = pilot("open, effects", items=10)
     census, sampled = (
-        outlook_from_pilot(counts, design=design, studies=39).at("prompt", items=10, repeats=4)
+        outlook_from_pilot(counts, Estimand(design=design), studies=39).at(
+            "prompt", items=10, repeats=4
+        )
         for design in ("census", "sampled")
     )
     assert sampled.half_width > census.half_width

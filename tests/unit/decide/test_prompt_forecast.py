@@ -26,7 +26,7 @@ def drawn(name, prompts, *, items=16, repeats=4, seed=1):
 def test_bounds_are_those_of_a_gate():
     tensor = drawn("shared", 12)
     found = more_prompts(tensor, SAMPLED, limit=0.02)
-    low, high = infer(tensor, design="sampled").bounds("prompt", 0.95, "fixed")
+    low, high = infer(tensor, Estimand(design="sampled")).bounds("prompt", 0.95, "fixed")
     assert (found.low, found.high) == (low, high)
     gate = jl.gate(tensor, {"prompt": 0.02}, design="sampled")
     assert (gate.verdict == "inconclusive") == (found.found is None)
@@ -59,7 +59,7 @@ def test_the_nearer_the_limit_the_more_prompts():
 
 def test_bounds_that_are_imagined_for_no_more_prompts_are_those_there_are():
     """With K' = K each kind is there once: the study is the one that was made."""
-    drawn_ = infer(drawn("shared", 24), design="sampled").drawn
+    drawn_ = infer(drawn("shared", 24), Estimand(design="sampled")).drawn
     rng = np.random.default_rng(3)
     low, high = imagined(drawn_.kernel.mean(axis=0), 24, cap=drawn_.cap, rng=rng)
     seen = drawn_.bounds("prompt", 0.95, "fixed")
@@ -68,7 +68,7 @@ def test_bounds_that_are_imagined_for_no_more_prompts_are_those_there_are():
 
 
 def test_more_prompts_make_imagined_bounds_narrower():
-    drawn_ = infer(drawn("shared", 12), design="sampled").drawn
+    drawn_ = infer(drawn("shared", 12), Estimand(design="sampled")).drawn
     h, widths = drawn_.kernel.mean(axis=0), []
     for prompts in (24, 48, 96):
         low, high = imagined(h, prompts, cap=drawn_.cap, rng=np.random.default_rng(3))

@@ -15,6 +15,7 @@ import pytest
 from judgelaw.analysis import Table, analyze
 from judgelaw.blocks import resolve
 from judgelaw.errors import InputError
+from judgelaw.estimate import Estimand
 from judgelaw.page import Report, build, page
 from judgelaw.page.html import asset
 from support.reports import HOSTILE, analysed, completions, hostile, report, tensor, unanimous
@@ -218,7 +219,7 @@ def test_the_page_shows_intervals_and_no_band_of_a_component():
 
 def test_sampled_prompts_show_the_error_of_drawing_them():
     tensors = {(None, "j"): tensor(prompts=6)}
-    analysis = analyze(tensors, design="sampled", draws=50, permutations=0)
+    analysis = analyze(tensors, estimand=Estimand(design="sampled"), draws=50, permutations=0)
     with undrawn():
         html = build(Report(analysis=analysis, tensors=tensors), title="t")
     said = html[html.index("For the generator behind these prompts") :]

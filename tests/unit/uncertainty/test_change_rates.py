@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from judgelaw.estimate import Estimand
 from judgelaw.uncertainty import CHANGES, change_interval, infer
 from support.judges import POOL, flips_by_order, flips_by_prompt, rare_noise, settled
 
@@ -78,7 +79,7 @@ def test_drawn_prompts_widen_what_they_can_change():
     counts = rng.multinomial(4, laws)
     for change in ("reword", "both"):
         fixed, drawn = (
-            change_interval(infer(counts, design=design), change, scope="fixed")
+            change_interval(infer(counts, Estimand(design=design)), change, scope="fixed")
             for design in ("census", "sampled")
         )
         assert drawn.estimate == pytest.approx(fixed.estimate)
@@ -88,7 +89,7 @@ def test_drawn_prompts_widen_what_they_can_change():
 
 def test_unequal_orders_need_the_bounds_of_equal_ones():
     counts = np.random.default_rng(5).multinomial(4, OPEN, size=(10, 3, 2))
-    known = infer(counts, order_weights=(0.2, 0.8))
+    known = infer(counts, Estimand(order_weights=(0.2, 0.8)))
     found = change_interval(known, "swap", unequal_orders=True)
     assert np.isnan(found.low)
     assert "orders weigh differently" in found.reason

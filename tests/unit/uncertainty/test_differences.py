@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judgelaw.errors import InputError
-from judgelaw.estimate import COMPONENTS
+from judgelaw.estimate import COMPONENTS, Estimand
 from judgelaw.streams import stream
 from judgelaw.uncertainty import (
     change_contrast,
@@ -63,7 +63,7 @@ def test_judges_of_other_items_or_designs_do_not_differ(tensors, both):
     with pytest.raises(InputError, match="40 and 39 items"):
         judge_difference(both[0], infer(tensor.counts[:39]))
     with pytest.raises(InputError, match="'census' and 'sampled'"):
-        judge_difference(both[0], infer(tensor, design="sampled"))
+        judge_difference(both[0], infer(tensor, Estimand(design="sampled")))
 
 
 def test_difference_to_a_silent_judge_supposes_some_noise(both):

@@ -9,7 +9,7 @@ from scipy.stats import beta
 import judgelaw as jl
 from judgelaw.analysis import coverage
 from judgelaw.errors import InputError, NotIdentifiedError
-from judgelaw.estimate import COMPONENTS, decompose
+from judgelaw.estimate import COMPONENTS, Estimand, decompose
 from judgelaw.uncertainty import Limit, check_limits, infer, limits_of
 from judgelaw.uncertainty.gating import overall
 from judgelaw.worlds import World
@@ -256,7 +256,7 @@ def test_order_weights_reach_the_bounds():
     tensor = drawn(world=WORLD, repeats=4)
     weights = {tensor.orders[0]: 0.9, tensor.orders[1]: 0.1}
     (found,) = decide(tensor, maximum("prompt", 0.1), order_weights=weights).limits
-    exact = infer(tensor, order_weights=weights)
+    exact = infer(tensor, Estimand(order_weights=weights))
     assert found.estimate == pytest.approx(exact.estimate("prompt"))
     assert found.upper == exact.bounds("prompt", 0.95, "fixed")[1]
     assert found.upper != infer(tensor).bounds("prompt", 0.95, "fixed")[1]
