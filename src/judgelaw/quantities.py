@@ -33,7 +33,7 @@ class _Ends(Protocol):
     def reason(self) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Estimate:
     """A number with its errors, by what they are for.
 
@@ -55,6 +55,12 @@ class Estimate:
     band: Pair | None = None
     bounds: Pair | None = None
     reason: str = ""
+
+    def __repr__(self) -> str:
+        if self.absent:
+            return f"not known: {self.reason or 'no reason given'}"
+        ends = self.interval
+        return f"{self.estimate:.4f}" + (f" ({ends[0]:.4f} to {ends[1]:.4f})" if ends else "")
 
     @property
     def interval(self) -> Pair | None:
@@ -103,7 +109,7 @@ def estimate_of(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Quantity:
     """One quantity by all the statistics that there are of it: a view of its rows.
 
@@ -114,6 +120,9 @@ class Quantity:
 
     by: Mapping[Statistic, Estimate]
     evidence: Evidence = "sampled"
+
+    def __repr__(self) -> str:
+        return repr(self.by["estimate"])
 
     @property
     def estimate(self) -> float:

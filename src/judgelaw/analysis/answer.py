@@ -212,7 +212,7 @@ class Action:
     command: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Answer:
     """May this judge be used, and what should change.
 
@@ -256,6 +256,11 @@ class Answer:
     single: bool = False
     one_call: bool = False
     clusters: int | None = None
+
+    def __repr__(self) -> str:
+        lines = [f"{self.word}: {self.headline or self.says}"]
+        lines += [f"{place}. {action.text}" for place, action in enumerate(self.actions, 1)]
+        return "\n".join(lines)
 
     @property
     def widest(self) -> Change | None:

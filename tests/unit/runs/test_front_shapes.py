@@ -29,6 +29,15 @@ def test_of_one_judge_everything_stands_on_the_analysis(analysis):
     assert judge.items == 80
 
 
+def test_values_say_themselves_in_a_line(analysis):
+    assert repr(analysis.answer).startswith("change: Change it first")
+    assert repr(analysis.answer).splitlines()[1] == "1. Use prompt “plain” alone."
+    again = analysis.changes["ask_again"]
+    low, high = again.interval
+    assert repr(again) == f"{again.estimate:.4f} ({low:.4f} to {high:.4f})"
+    assert repr(analysis.components["order"]).startswith("not known: ")
+
+
 def test_items_are_a_frame_with_texts_wrong_ones_first(analysis):
     frame = analysis.items.to_frame()
     truth = pd.DataFrame(ROWS).assign(hit=lambda d: d.verdict == d.gold).groupby("item")
