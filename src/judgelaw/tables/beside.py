@@ -30,13 +30,20 @@ class Beside(Known):
         if column.endswith(INDEX) and self._goes_with_repeat(column):
             return "the same as the repeat"
         why = aside(column)
-        return why if why == "about the call" else self._held(column, why)
+        if why == "about the call":
+            return None if self._is_level(column) else why
+        return self._held(column, why)
+
+    def _is_level(self, column: str) -> bool:
+        """Whether every cell holds each of few values equally often, as it does of a condition."""
+        few = self.look.stat(column).distinct <= FEW
+        return few and self.look.crossed(self.keys(CELL), column)
 
     def _held(self, column: str, why: str | None) -> str | None:
         """Hold what a name says against the values."""
         if why in _MEASURED and (self.are_numbers(column) or self.are_dates(column)):
-            few = why != _MEASURED[0] and self.look.stat(column).distinct <= FEW
-            return None if few and self.look.crossed(self.keys(CELL), column) else _MEASURED[0]
+            clock = why == _MEASURED[0] and self.are_dates(column)
+            return None if self._is_level(column) and not clock else _MEASURED[0]
         recurs = self.look.recurs(column, self.roles["item"].columns)
         if why == "an id" and not recurs:
             return why

@@ -55,7 +55,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 paper's released layout that differs is `repeat_rank`. Case does not matter."""
 
 FURTHER: Mapping[str, tuple[str, ...]] = {
-    "judge": ("grader", "grader_model", "evaluator", "evaluator_model", "rater", "annotator"),
+    "judge": (
+        *("grader", "grader_model", "evaluator", "evaluator_model", "eval_model", "llm_judge"),
+        *("judge_llm", "grading_model", "scoring_model", "scorer_model", "rater", "annotator"),
+    ),
     "criterion": ("metric", "metric_name", "aspect", "dimension"),
     "item": (
         *("id", "example", "question", "instance", "sample", "qid", "uid", "idx"),
@@ -64,13 +67,15 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
     ),
     "prompt": (
         *("variant", "prompt_variant", "prompt_version", "prompt_template"),
-        *("template_name", "judge_prompt", "prompt_type"),
+        *("template_name", "template_version", "template_no", "judge_prompt", "prompt_type"),
+        *("prompt_no", "prompt_number", "prompt_key", "prompt_label", "rubric_version"),
     ),
     "order": ("prompt_order", "swap", "reversed", "is_flipped", "is_reversed", "position_order"),
     "repeat": (
         *("trial", "run", "run_id", "iteration", "iter", "rep", "attempt", "try", "run_index"),
         *("trial_id", "trial_index", "rep_id", "rep_index", "run_number", "draw", "run_idx"),
-        *("trial_idx", "sample_index", "sample_idx"),
+        *("trial_idx", "sample_index", "sample_idx", "rerun", "trial_no", "run_no", "attempt_no"),
+        *("repeat_no", "rep_no", "iteration_no", "replication", "attempt_id", "attempt_index"),
     ),
     "verdict": (
         *("label", "choice", "preference", "preferred", "answer", "prediction", "result"),
@@ -78,7 +83,11 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
         *("judge_score", "judge_label", "judge_rating", "judge_decision", "judge_winner"),
         *("judge_choice", "judge_preference", "llm_verdict", "llm_score", "llm_label"),
         *("parsed_label", "parsed_score", "parsed_letter", "parsed_choice", "parsed_winner"),
-        *("predicted_label", "predicted_winner", "model_verdict", "verdict_label"),
+        *("predicted_label", "predicted_winner", "model_verdict", "verdict_label", "value"),
+        *("final_score", "final_decision", "final_label", "final_judgment", "final_judgement"),
+        *("llm_grade", "llm_rating", "llm_decision", "llm_judgment", "llm_judgement"),
+        *("grader_score", "evaluator_score", "eval_score", "graded_score", "assigned_score"),
+        *("passed", "points", "stars", "judge_grade", "judge_answer", "judge_result"),
     ),
     "gold": (
         *("ground_truth_label", "ground_truth", "true_label", "truth", "expected_verdict"),
@@ -150,7 +159,7 @@ _PERHAPS_MEASURED = (
     r"millis\w*|tokens?)|(time|cost|usage)_.*"
 )
 _IDS = (
-    r"(request|response|completion|message|trace|span|session|event|log|batch|generation|call)_?"
+    r"(request|response|reply|completion|message|trace|span|session|event|log|batch|generation|call)_?"
     r"(id|uuid|hash|key)|uuid|guid|hash|sha\d*|md5|row|row_?(id|index|number|no)|line|line_no|"
     r"index|unnamed:?_?\d*|column_1|_id|system_fingerprint|fingerprint|url|(file_?)?path"
 )
@@ -162,7 +171,7 @@ _ABOUT_THE_CALL = (
 )
 _REPLIES = (
     r"(.*_)?(raw|reply|completion|reason(ing)?|rational\w*|explanation|justification|thinking|"
-    r"thoughts?|critique|feedback|analysis|cot|chain_of_thought|comments?|notes?|evidence|"
+    r"thoughts?|critique|feedback|why|analysis|cot|chain_of_thought|comments?|notes?|evidence|"
     r"explanations|reasons|judge?ment_text|judge_output|judge_response|llm_output|llm_response|"
     r"grader_output|verdict_text|full_(text|response|output|reply)|said|extracted|parsed)|"
     r"(raw|parsed|extracted)_.*|.*_raw|g\d_judge?ment"

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 from judgelaw.record_files import number_text
-from judgelaw.tables.columns import INPUTS, NAMES, folded, is_empty
+from judgelaw.tables.columns import INPUTS, NAMES, folded, forms, is_empty
 from judgelaw.tables.look import FEW, Look
 from judgelaw.tables.opening import FILE, INDEX, OpenTable
 from judgelaw.tables.positions import meaning, swapped
@@ -17,8 +18,15 @@ LONG = 80
 WORDY = 60
 MOST_VALUES = 1000
 SHOWN = 4
+_SENTENCE = 3
+"""Words of a text that is no label."""
+_NEAR = 0.75
+"""How alike a name has to be to be a slip of the pen."""
 NUMERIC = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}.*")
+RECORDS = re.compile(r"\s*\[\s*\{")
+LISTS = re.compile(r"""\s*\[\s*("[^"]{0,60}"|-?\d[\d.eE+-]*|null|true|false)\s*[,\]]""")
+"""Lists of records, and of words or numbers."""
 _PASSING = frozenset(
     {"pass", "fail", "passed", "failed", "yes", "no", "correct", "incorrect", "good", "bad", "win",
      "lose", "loss", "won", "lost", "safe", "unsafe", "valid", "relevant", "irrelevant", "partial"}
@@ -146,11 +154,62 @@ class Known:
         keys = [*self.keys(CELL), self.look.text(column)]
         return self.look.varying(keys, []).rows == 1
 
+    def is_laid_out(self, column: str) -> bool:
+        """Whether each label of another column comes with all values of this one, equally often.
+
+        A design does that, and verdicts do not.
+        """
+        return self.laid_out_by(column) is not None
+
+    def laid_out_by(self, column: str) -> str | None:
+        """Return the column whose labels come with all values of this one, equally often."""
+        mine = self.look.stat(column).distinct
+        others = [c for c in self.present if c not in (column, FILE) and not c.endswith(INDEX)]
+        for other in others:
+            come_again = mine < self.look.stat(other).distinct <= self.look.rows / 2
+            if come_again and self.look.crossed([self.look.text(other)], column):
+                return other
+        return None
+
+    def holds(self, column: str, pattern: re.Pattern[str]) -> bool:
+        """Whether every value of a column is such a list."""
+        values = [value for value, _ in self.look.values(column)]
+        return bool(values) and all(map(pattern.match, values))
+
+    def are_sentences(self, column: str) -> bool:
+        """Whether values are texts in which a verdict stands, and no labels."""
+        from judgelaw.tables.words_read import choice_in_texts  # noqa: PLC0415 - it knows no roles
+
+        values = self.look.values(column)
+        texts = [value for value, _ in values if len(value.split()) >= _SENTENCE]
+        return 2 * len(texts) > len(values) and choice_in_texts(self.look, column) is not None
+
+    def slips(self, part: str) -> list[str]:
+        """Return the free columns whose names are nearly that of a part, and no other part's."""
+        others = {
+            name for p, tiers in NAMES.items() if p != part for tier in tiers for name in tier
+        }
+        free = [column for column in self.free() if not others & {*forms(column)}]
+        return get_close_matches(part, free, n=1, cutoff=_NEAR)
+
     def people_columns(self) -> list[str]:
         """Return columns of raters, where a column of people's labels stands beside them."""
         people = [c for c in self.present if folded(c).startswith("human")]
         raters = [c for c in self.present if folded(c) in NAMES["rater"][1]]
         return raters if people or self.question == "people" else []
+
+
+_PEOPLE = re.compile(r"(human|annotator|rater|expert|crowd|worker|labell?er)s?(_.*|\d*)")
+
+
+def of_people(column: str) -> bool:
+    """Whether a column holds labels of people by its name."""
+    return any(_PEOPLE.fullmatch(form) for form in forms(column))
+
+
+def of_gold(column: str) -> bool:
+    """Whether a column holds the right labels by its name."""
+    return folded(column).startswith(("gold", "label", "true", "expected", "ground_truth", "right"))
 
 
 def is_flag(column: str) -> bool:
@@ -163,11 +222,10 @@ def is_verdict(word: str) -> bool:
     return meaning(word) is not None or word.strip().casefold() in _PASSING
 
 
+_OF_OTHERS = re.compile(r"(rating|user|worker|annotator|rater|judge|prompt|model|system|run)_")
+
+
 def of_others(column: str) -> bool:
     """Whether an id is that of something else than what was judged."""
-    name = folded(column)
-    return any(
-        name in tier for part, tiers in NAMES.items() if part != "item" for tier in tiers
-    ) or bool(
-        re.match(r"(rating|user|worker|annotator|rater|judge|prompt|model|system|run)_", name)
-    )
+    others = {name for part, tiers in NAMES.items() if part != "item" for t in tiers for name in t}
+    return any(name in others or _OF_OTHERS.match(name) for name in forms(column))

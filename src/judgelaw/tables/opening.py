@@ -32,6 +32,8 @@ from judgelaw.words import counted, did_you_mean, listed
 
 FILE = "@file"
 """The column that names the file, where several are one table."""
+KEY = "@key"
+"""The column that holds the key of an object under which a record stands, where keys are labels."""
 INDEX = "@index"
 """Ends the name of the column that counts the entries of an exploded list."""
 _ROW, _PIECE = "@row", "@piece"
@@ -41,12 +43,16 @@ _MOST_NESTED, _DEEPEST = 60, 4
 """Fields of an object that become columns, and how deep objects are looked into."""
 _LARGEST_OBJECT = 2**28
 _MOST_SHAPES = 100_000
+_FEWEST_KEYS = 3
+"""Objects under keys of one object that are records rather than parts of one."""
 _SHARED = 0.25
 """The share of a first record's fields that others have, up to which it is metadata."""
 _SHOWN = 12
 
 _numbers = count()
 
+Keys = tuple[str, ...]
+"""The keys of objects under which something stands."""
 Leaf = tuple[str, str]
 """A dotted name, and the JSON pointer at which it stands."""
 
@@ -292,7 +298,25 @@ def _load_csv(con: duckdb.DuckDBPyConnection, file: TextFile, folder: Path) -> O
         file.rewrite(plain)
         longest = f", max_line_size={LARGEST_PIECE}, buffer_size={2 * LARGEST_PIECE}"
         con.execute(_csv_sql(made, plain, columns, separator=",", skip=0, longest=longest))
-    return _text_table(con, file, made, columns)
+    opened = _text_table(con, file, made, columns)
+    return _with_points(opened) if file.form.separator == ";" else opened
+
+
+def _with_points(opened: OpenTable) -> OpenTable:
+    """Write decimal commas as points, where semicolons part the columns and numbers have them."""
+    tests = [
+        f"bool_and(regexp_full_match({name(c)}, '[+-]?[0-9]*(,[0-9]+)?')) "
+        f"AND bool_or(contains({name(c)}, ','))"
+        for c in opened.columns
+    ]
+    found = opened.con.execute(f"SELECT {', '.join(tests)} FROM {opened.source}").fetchone()
+    numbers = [c for c, test in zip(opened.columns, found or (), strict=True) if test]
+    if not numbers:
+        return opened
+    sets = ", ".join(f"{name(c)} = replace({name(c)}, ',', '.')" for c in numbers)
+    opened.con.execute(f"UPDATE {opened.source} SET {sets}")
+    told = f"{opened.table}: {listed(numbers)} has decimal commas, which are read as points"
+    return replace(opened, skipped=(*opened.skipped, told))
 
 
 def _csv_sql(
@@ -360,47 +384,90 @@ def _open_document(
         )
     lists = dict(_lists_of_records(value))
     if not lists:
+        lists = dict(_records_by_key(value))
+    if not lists:
         return open_records(con, [value], [file.table], table=file.table, folder=folder)
-    if len(lists) > 1:
-        found = ", ".join(f"{key} ({len(rows)})" for key, rows in list(lists.items())[:_SHOWN])
-        first = max(lists, key=lambda key: len(lists[key]))
+    if len(lists) > 1 and not (keys := _keys_of(lists)):
+        named = {".".join(path): len(rows) for path, rows in lists.items()}
+        found = ", ".join(f"{path} ({rows})" for path, rows in list(named.items())[:_SHOWN])
+        first = max(named, key=named.__getitem__)
         raise TableError(
             f"{file.table} holds several lists of records: {found}: say which holds the calls, "
             f"explode={first} (--explode {first})"
         )
-    ((key, rows),) = lists.items()
-    beside = _beside(value, key)
-    told = f"{file.table}: the records are the {len(rows)} entries of {key!r}"
-    if beside:
-        told += f", and {listed(list(beside))} beside it hold for all of them"
-    opened = open_records(
-        con,
-        [{**beside, **row} for row in rows],
-        [f"{file.table}: {key}.{number}" for number in range(len(rows))],
-        table=file.table,
-        folder=folder,
-    )
-    return replace(opened, skipped=(told, *opened.skipped))
+    if len(lists) == 1:
+        keys = {path: {} for path in lists}
+    records, places = [], []
+    around: dict[str, Any] = {}
+    for path, rows in lists.items():
+        beside = {**_beside(value, path), **keys[path]}
+        around |= beside
+        records += [{**beside, **row} for row in rows]
+        places += [f"{file.table}: {'.'.join(path)}.{number}" for number in range(len(rows))]
+    opened = open_records(con, records, places, table=file.table, folder=folder)
+    return replace(opened, skipped=(_records_told(file.table, lists, around), *opened.skipped))
 
 
-def _lists_of_records(value: Any, path: str = "", depth: int = 0) -> Iterable[tuple[str, Any]]:
-    """Yield the lists of objects in an object, by dotted path; lists in lists are left alone."""
+def _records_told(table: str, lists: Mapping[Keys, Sequence[Any]], around: Iterable[str]) -> str:
+    """Say which entries of a document the records are."""
+    beside = [each for each in around if not each.startswith(KEY)]
+    if len(lists) == 1:
+        ((path, rows),) = lists.items()
+        told = f"{table}: the records are the {len(rows)} entries of {'.'.join(path)!r}"
+    else:
+        first, *_, last = ("/".join(path) for path in lists)
+        told = f"{table}: the records stand under {first!r} to {last!r}: the column {KEY!r}"
+    return f"{told}, and {listed(beside)} beside it hold for all of them" if beside else told
+
+
+def _keys_of(lists: Mapping[Keys, Sequence[Mapping[str, Any]]]) -> dict[Keys, dict[str, str]]:
+    """Return what the keys above each list say, where all lists hold records of one kind."""
+    fields = [set().union(*rows) for rows in lists.values()]
+    shared = set.intersection(*fields)
+    if len({*map(len, lists)}) > 1 or any(2 * len(shared) < len(each) for each in fields):
+        return {}
+    varying = [n for n, labels in enumerate(zip(*lists, strict=True)) if len({*labels}) > 1]
+    names = [KEY] if len(varying) == 1 else [f"{KEY}{n}" for n in range(1, len(varying) + 1)]
+    return {
+        path: {column: path[n] for column, n in zip(names, varying, strict=True)} for path in lists
+    }
+
+
+def _records_by_key(value: Any) -> Iterable[tuple[Keys, list[Any]]]:
+    """Yield objects of one kind by the key under which each stands: `{"q1": {...}, ...}`."""
+    found: dict[Keys, list[Any]] = {}
+
+    def look(inner: Any, path: Keys) -> None:
+        objects = {k: v for k, v in inner.items() if isinstance(v, dict) and v}
+        if _FEWEST_KEYS <= len(objects) == len(inner):
+            rows = {(*path, key): [row] for key, row in objects.items()}
+            if _keys_of(rows):
+                found.update(rows)
+                return
+        if len(path) < _DEEPEST:
+            for key, each in objects.items():
+                look(each, (*path, key))
+
+    if isinstance(value, dict):
+        look(value, ())
+    return found.items() if _keys_of(found or {(): []}) else ()
+
+
+def _lists_of_records(value: Any, path: Keys = ()) -> Iterable[tuple[Keys, Any]]:
+    """Yield the lists of objects in an object, by their keys; lists in lists are left alone."""
     if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
         yield path, value
-    if isinstance(value, dict) and depth < _DEEPEST:
+    if isinstance(value, dict) and len(path) < _DEEPEST:
         for key, inner in value.items():
-            yield from _lists_of_records(inner, f"{path}.{key}" if path else key, depth + 1)
+            yield from _lists_of_records(inner, (*path, key))
 
 
-def _beside(value: Any, path: str) -> dict[str, Any]:
+def _beside(value: Any, path: Keys) -> dict[str, Any]:
     """Return the single values of the objects around a list, which hold for all its records."""
     found: dict[str, Any] = {}
-    while isinstance(value, dict):
+    for key in path:
         found |= {k: v for k, v in value.items() if isinstance(v, (str, int, float, bool))}
-        key = next((k for k in value if path == k or path.startswith(f"{k}.")), None)
-        if key is None:
-            break
-        value, path = value[key], path[len(key) + 1 :]
+        value = value[key]
     return found
 
 

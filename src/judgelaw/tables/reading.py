@@ -293,8 +293,18 @@ def settled(problems: Sequence[Problem]) -> Wishes:
     together = Wishes()
     for problem in problems:
         if problem.choices:
-            together = together.and_also(problem.choices[0].wish)
+            together = _with_all(together, problem.choices[0].wish)
     return together
+
+
+def _with_all(one: Wishes, other: Wishes) -> Wishes:
+    """Return both; columns that two answers add to one part all count."""
+    columns = dict(other.columns)
+    for part, theirs in other.columns.items():
+        mine = one.columns.get(part)
+        if mine and theirs and mine[0] == theirs[0]:
+            columns[part] = tuple(dict.fromkeys((*mine, *theirs)))
+    return one.and_also(replace(other, columns=columns))
 
 
 Decide = Callable[[Wishes], TableReading]
@@ -315,7 +325,7 @@ def all_problems(decide: Decide, said: Wishes, table: str) -> TableReading:
             new = [each for each in error.problems if isinstance(each, Problem)]
             problems += [each for each in new if str(each) not in {*map(str, problems)}]
             step = settled(new)
-            after = wish.and_also(step)
+            after = _with_all(wish, step)
             if not step.said() or after == wish:
                 break
             wish = after

@@ -7,11 +7,10 @@ and the words of the reply differ between repeats and are left aside.
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import pairwise
 
 from judgelaw.errors import DuplicateCallsError, TableError
-from judgelaw.tables.asking import Asking, nobody, some_values, without_shared
+from judgelaw.tables.asking import Asking, judge_names, nobody, some_values, without_shared
 from judgelaw.tables.beside import Beside
 from judgelaw.tables.columns import (
     MISSING,
@@ -29,13 +28,18 @@ from judgelaw.tables.columns import (
 )
 from judgelaw.tables.known_columns import (
     CELL,
+    DATE,
+    LISTS,
     LONG,
     MOST_VALUES,
     NUMERIC,
+    RECORDS,
     SHOWN,
     WORDY,
     is_verdict,
+    of_gold,
     of_others,
+    of_people,
 )
 from judgelaw.tables.look import FEW
 from judgelaw.tables.opening import OpenTable
@@ -69,8 +73,12 @@ _FAR = 3
 """How many times more labels an item's column has than any other."""
 _HELD = ("order", "prompt", "stratum", "date", "text", "cluster")
 """Parts whose own name is held against the values too."""
+_LABELS = frozenset({"label", "answer", "result", "value", "rating", "score", "grade"})
+"""Names of verdicts that are as often those of labels by people."""
 _ID = re.compile(r"(.*_)?(id|ids|key|uid|uuid|idx|index|no|nr|number)")
-_OF_REPLIES = re.compile(r"(request|response|completion|message|generation|call)_?(id|uuid)|uuid")
+_OF_REPLIES = re.compile(
+    r"(request|response|reply|completion|message|generation|call)_?(id|uuid)|uuid"
+)
 _COUNTER = re.compile(r"(^|_)(rep|reps|repeat\w*|trial|iter|copy|draw)(_|$|\d)")
 
 
@@ -113,7 +121,7 @@ def _laid_long(opened: OpenTable, said: Wishes, question: Question) -> OpenTable
     kind = "judges" if said.judges else "criteria"
     check_named(given, opened.columns, opened.table, what=f"{kind} names the column")
     made = JUDGE if said.judges else CRITERION
-    labels = list(given) if said.judges else without_shared(given)
+    labels = judge_names(given) if said.judges else without_shared(given)
     values = {VERDICT: given}
     if said.criteria and len(people) == len(given) > 1:
         values[HUMAN] = _paired(given, people)
@@ -220,8 +228,12 @@ class _Reader(Asking, Beside):
                 asked = part == "repeat" and len(found) > 1
                 if (number > 0 and not asked) or part in _HELD:
                     found = [c for c in found if self._may_be(part, c, tier=number)]
+                elif part == "verdict":
+                    found = [c for c in found if not self.are_sentences(c)]
                 if part == "item" and number == _FIRST_TIERS:
                     found += [c for c in self._ids() if c not in found]
+                if part == "verdict" and number == _FIRST_TIERS and len(found) == 1:
+                    found = [*self._as_likely(found[0]), *found]
                 if found:
                     self._take(part, found)
                     return
@@ -237,7 +249,8 @@ class _Reader(Asking, Beside):
         if len(found) > 1:
             found = self._one_of(part, found)
         if len(found) > 1:
-            self.problems.append(self.which(part, found))
+            wide = part == "verdict" and self.alike(found) == found != without_shared(found)
+            self.problems.append(self.in_several(found) if wide else self.which(part, found))
         self.roles[part] = Role(columns=(found[0],), why="by name")
 
     def _one_of(self, part: str, found: list[str]) -> list[str]:
@@ -284,13 +297,15 @@ class _Reader(Asking, Beside):
         if part in ("text", "cluster") or (part in ("gold", "stratum") and tier):
             fits = part != "gold" or self.says_verdicts(column)
             return fits and "item" in self.roles and self.of_item(column, dated=part == "text")
+        if part == "date":
+            return any(DATE.fullmatch(value.strip()) for value in self.look.words(column))
         if part in ("prompt", "criterion"):
             return tier == 0 or self.look.stat(column).longest <= 10 * LONG
         return True
 
     def _may_be_verdict(self, column: str, *, tier: int) -> bool:
         stat = self.look.stat(column)
-        if stat.filled == 0:
+        if stat.filled == 0 or self.are_sentences(column):
             return False
         if tier == _FIRST_TIERS and stat.distinct > FEW and not self.are_numbers(column):
             return False
@@ -298,6 +313,15 @@ class _Reader(Asking, Beside):
             values = self.look.values(column)
             return all(NUMERIC.fullmatch(value.strip()) for value, _ in values)
         return True
+
+    def _as_likely(self, column: str) -> list[str]:
+        """Return columns with the same words as one that may hold verdicts, or labels of people."""
+        if folded(column) not in _LABELS:
+            return []
+        words = self.look.words(column)
+        others = [c for c in self.free() if c != column and aside(c) is None and not of_people(c)]
+        others = [c for c in others if not of_gold(c)]
+        return [c for c in others if len(words) > 1 and self.look.words(c) == words][:1]
 
     def _may_be_order(self, column: str, *, tier: int) -> bool:
         """Whether values are display orders, or few words that may be."""
@@ -384,14 +408,16 @@ class _Reader(Asking, Beside):
 
     def _verdict_by_values(self) -> None:
         """Take the only column whose values say nothing but who won, or pass and fail."""
-        if get_close_matches("verdict", self.present, n=1):
+        if self.slips("verdict"):
             return  # a slip of the pen is told, not guessed
         found = []
         for column in self.free():
             stat = self.look.stat(column)
             if stat.distinct > FEW or stat.longest > LONG or column in self.people_columns():
                 continue
-            if folded(column).startswith(("human", "gold", "label", "true", "expected")):
+            if of_people(column) or folded(column).startswith(
+                ("gold", "label", "true", "expected")
+            ):
                 continue
             words = [word for word in self.look.words(column) if not is_empty(word)]
             if len(words) > 1 and all(is_verdict(word) for word in words):
@@ -412,18 +438,30 @@ class _Reader(Asking, Beside):
     def _item_by_values(self) -> None:
         """Take the only column that names something, else the only one of ids."""
         free = self.free()
-        ids = [c for c in free if _ID.fullmatch(folded(c)) and aside(c) is None]
-        ids = [c for c in ids if self.look.stat(c).distinct > 1 and not of_others(c)]
+        ids = self._ids()
         several = [c for c in ids if self.look.stat(c).distinct < self.look.rows]
         if len(chosen := several or ids) == 1:
             self.roles["item"] = Role(columns=(chosen[0],), why="by name")
             return
         rest = [c for c in free if not is_soft(c) and c != MISSING and aside(c) is None]
-        rest = [c for c in rest if self.look.stat(c).distinct > 1 and not of_others(c)]
+        rest = [c for c in rest if self._may_be_item(c) and not of_others(c)]
         if len(rest) == 1:
-            self.roles["item"] = Role(columns=(rest[0],), why="the only column that is left")
+            if not self._finer_than(rest[0]):
+                self.roles["item"] = Role(columns=(rest[0],), why="the only column that is left")
         elif "verdict" in self.roles:
             self._item_by_number(rest)
+
+    def _may_be_item(self, column: str) -> bool:
+        """Whether values tell something apart, and are no lists and no verdicts of somebody."""
+        if self.look.stat(column).distinct < 2 or self.says_verdicts(column):  # noqa: PLR2004
+            return False
+        return not (self.holds(column, RECORDS) or self.holds(column, LISTS))
+
+    def _finer_than(self, column: str) -> bool:
+        """Whether an id of something else has more labels: then that may be what was judged."""
+        mine = self.look.stat(column).distinct
+        others = [c for c in self.free() if c != column and of_others(c)]
+        return any(self.look.stat(c).distinct > max(mine, FEW) for c in others)
 
     def _item_by_number(self, rest: Sequence[str]) -> None:
         """Take the column of by far the most labels, if they come again."""
@@ -441,7 +479,7 @@ class _Reader(Asking, Beside):
         """Return the columns of ids that may be those of what was judged."""
         ids = [c for c in self.free() if _ID.fullmatch(folded(c)) and aside(c) is None]
         ids = [c for c in ids if not of_others(c) and not TURNS.fullmatch(folded(c))]
-        return [c for c in ids if self.look.stat(c).distinct > 1]
+        return [c for c in ids if self._may_be_item(c)]
 
     # What is needed
 
@@ -579,11 +617,30 @@ class _Reader(Asking, Beside):
         role = self.roles.get("item")
         if role is None or role.why == "as said" or role.constant is not None:
             return
+        if len(role.columns) == 1 and (better := self._behind_a_number(role.columns[0])):
+            self.problems.append(self.numbered(role.columns[0], *better))
         turns = [c for c in self.free() if TURNS.fullmatch(folded(c))]
         turns = [c for c in turns if self.look.varying(self.keys(("item",)), [c]).within[c]]
         if turns:
             why = f"by name, and {' and '.join(turns)} as part of what was judged"
             self.roles["item"] = Role(columns=(*role.columns, *turns), why=why)
+
+    def _behind_a_number(self, column: str) -> tuple[str, str] | None:
+        """Return what was judged, and a part of the design, where a column numbers rows alone.
+
+        Labels that come with all values of another column equally often were laid out so.
+        """
+        stat = self.look.stat(column)
+        named = {name for tier in NAMES["item"][:_FIRST_TIERS] for name in tier}
+        if not self.look.rows == stat.distinct > FEW or named & {*forms(column)}:
+            return None
+        for other in self.present:
+            if other == column or not 1 < self.look.stat(other).distinct <= FEW // 2:
+                continue
+            by = self.laid_out_by(other)
+            if by is not None and self.look.stat(by).distinct > FEW // 2 and aside(by) is None:
+                return by, other
+        return None
 
     def _nested(self, part: str, column: str) -> None:
         """Leave out levels that no item shares: texts of the task, or one order for each item."""

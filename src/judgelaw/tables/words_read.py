@@ -86,16 +86,39 @@ def _blanks(look: Look, reading: TableReading, said: Wishes) -> tuple[int, list[
         "a verdict, 'invalid' at worst, and a call that never completed has no row: say what a "
         "blank is, --blank invalid or --blank drop (blank='invalid' in Python)"
     )
-    choices = (
+    choices: tuple[Choice, ...] = (
         Choice(when="the judge gave no verdict", wish=Wishes(blank="invalid")),
         Choice(when="nobody was asked", wish=Wishes(blank="drop")),
     )
+    if (kind := _kind_of_calls(look, reading, sql)) is not None:
+        only = f"{kind[0]}={kind[1]}"
+        text += f"; all rows with a verdict, and no others, have {only}: --where {quote(only)}"
+        when = f"only rows with {only} are calls of the judge"
+        choices = (Choice(when=when, wish=Wishes(where=dict([kind]))), *choices)
     people = [
         c for part in ("human", "gold") if part in reading.roles for c in _columns(reading, part)
     ]
     if people and _also_blank(look, column, people[0]):
         choices = choices[::-1]
     return rows, [Problem(text=text, choices=choices, whole=True)]
+
+
+def _kind_of_calls(look: Look, reading: TableReading, verdict: str) -> tuple[str, str] | None:
+    """Return the column and the value that all rows with a verdict have, and no others."""
+    taken = {column for role in reading.roles.values() for column in role.columns}
+    for column in look.opened.columns:
+        if column in taken or not 1 < look.stat(column).distinct <= FEW:
+            continue
+        with foreign_errors(look.opened.table):
+            found = look.opened.con.execute(
+                f"SELECT {look.text(column)}, bool_or({empty_test(verdict)}), "  # noqa: S608 - quoted
+                f"bool_and({empty_test(verdict)}) FROM {look.opened.source} GROUP BY 1"
+            ).fetchall()
+        filled = [value for value, _, blank in found if not blank]
+        blanks = sum(some for _, some, _ in found)
+        if len(filled) == 1 and filled[0] is not None and blanks == len(found) - 1:
+            return column, str(filled[0])
+    return None
 
 
 def _nobody_did_both(look: Look, reading: TableReading) -> bool:
