@@ -79,7 +79,7 @@ SURE = frozenset(
 """Names that say what they are."""
 LEVELS = ("arm", "lang", "cot", "length_bias", "system", "max_len", "dataset", "level",
           "confidence", "cost", "notes", "retries", "n_shots", "index", "provider", "phase",
-          "valid", "format", "checkpoint", "date", "tokens", "explanation", "stage")  # fmt: skip
+          "valid", "format", "checkpoint", "tokens", "explanation", "stage")  # fmt: skip
 """Names of conditions; several are names of what usually stands beside a call."""
 ORDERS = (("AB", "BA"), ("normal", "flipped"), ("false", "true"), ("original", "swapped"),
           ("forward", "reverse"), ("first", "second"), ("0", "1"),
@@ -180,7 +180,7 @@ class _Drawn:
         self.repeats = r.choice((1, 1, 2, 3, 5))
         names = [] if plain else r.sample(LEVELS, r.choice((0, 1, 1, 2, 4)))
         kinds = r.sample([*_LEVELS], len(names))
-        self.levels = {n: _levels(r, n, kind) for n, kind in zip(names, kinds, strict=True)}
+        self.levels = {n: _levels(r, kind) for n, kind in zip(names, kinds, strict=True)}
         if len(self.levels) > 2:
             self.levels = {name: values[:2] for name, values in self.levels.items()}
             self.items, self.repeats = self.items[:12], min(self.repeats, 2)
@@ -362,9 +362,7 @@ _LEVELS = {
 }
 
 
-def _levels(r: random.Random, name: str, kind: str) -> list[str]:
-    # Dates in a column `date` are waves of the contract, of which the latest is read.
-    kind = "words" if (name, kind) == ("date", "dates") else kind
+def _levels(r: random.Random, kind: str) -> list[str]:
     return _LEVELS[kind][: r.choice((2, 2, 3))]
 
 

@@ -60,6 +60,14 @@ class Look:
         """How many rows there are."""
         return int(self._all(f"SELECT count(*) FROM {self.opened.source}")[0][0])
 
+    def holds_anything(self, column: str) -> bool:
+        """Whether a row has a value in a column; none has where all of it was left out."""
+        sql = self.text(column)
+        found = f"SELECT 1 FROM {self.opened.source} WHERE {sql} IS NOT NULL LIMIT 1"
+        return bool(self._all(found)) or not self._all(
+            f"SELECT 1 FROM {self.opened.source} LIMIT 1"
+        )
+
     def text(self, column: str) -> str:
         """Return the SQL of a column as text, nothing where it is empty."""
         return f"nullif({self.opened.as_text(column)}, '')"

@@ -16,6 +16,7 @@ from judgelaw.tables.columns import (
     MISSING,
     NAMES,
     PARTS,
+    REQUIRED,
     SHARED,
     SOFT,
     TURNS,
@@ -220,25 +221,31 @@ class _Reader(Asking, Beside):
 
     def _find(self, part: str) -> None:
         """Find the column of a part by its name, as far as its values allow."""
-        for number, tier in enumerate(NAMES[part]):
+        for number in range(len(NAMES[part])):
             for whole in (True, False):
-                found = [c for c in self.free() if self._bears(c, tier, whole=whole)]
-                if part in found and number == 0:
-                    found = [part]
-                asked = part == "repeat" and len(found) > 1
-                if (number > 0 and not asked) or part in _HELD:
-                    found = [c for c in found if self._may_be(part, c, tier=number)]
-                elif part == "verdict":
-                    found = [c for c in found if not self.are_sentences(c)]
-                if part == "item" and number == _FIRST_TIERS:
-                    found += [c for c in self._ids() if c not in found]
-                if part == "verdict" and number == _FIRST_TIERS and len(found) == 1:
-                    found = [*self._as_likely(found[0]), *found]
-                if found:
+                if found := self._named(part, number, whole=whole):
                     self._take(part, found)
                     return
         if part in ("order", "verdict", "item"):
             self._by_values(part)
+
+    def _named(self, part: str, number: int, *, whole: bool) -> list[str]:
+        """Return the columns that bear a name of one tier, as far as their values allow it."""
+        found = [c for c in self.free() if self._bears(c, NAMES[part][number], whole=whole)]
+        if part in found and number == 0:
+            found = [part]
+        if part not in REQUIRED:
+            found = [c for c in found if self.look.holds_anything(c)]
+        asked = part == "repeat" and len(found) > 1
+        if (number > 0 and not asked) or part in _HELD:
+            found = [c for c in found if self._may_be(part, c, tier=number)]
+        elif part == "verdict":
+            found = [c for c in found if not self.are_sentences(c)]
+        if part == "item" and number == _FIRST_TIERS:
+            found += [c for c in self._ids() if c not in found]
+        if part == "verdict" and number == _FIRST_TIERS and len(found) == 1:
+            found = [*self._as_likely(found[0]), *found]
+        return found
 
     @staticmethod
     def _bears(column: str, tier: Sequence[str], *, whole: bool) -> bool:
@@ -297,7 +304,7 @@ class _Reader(Asking, Beside):
         if part in ("text", "cluster") or (part in ("gold", "stratum") and tier):
             fits = part != "gold" or self.says_verdicts(column)
             return fits and "item" in self.roles and self.of_item(column, dated=part == "text")
-        if part == "date":
+        if part == "date" and tier:
             return any(DATE.fullmatch(value.strip()) for value in self.look.words(column))
         if part in ("prompt", "criterion"):
             return tier == 0 or self.look.stat(column).longest <= 10 * LONG

@@ -14,7 +14,7 @@ from judgelaw.tables.said import wishes
 from support import strange_tables, tool_tables
 
 ENDINGS = (".csv", ".jsonl", ".tsv", ".json")
-SHORT, WHOLE = 32, 400
+SHORT, WHOLE = 24, 400
 
 
 @dataclass
@@ -68,8 +68,7 @@ def outcome(seed: int, table: Drawn) -> str:
     """Read one table; where it is asked about, answer as somebody who knows it."""
     try:
         found, _ = read_all(table.paths, wishes())
-    except UnclearTableError as error:
-        assert any(problem.choices for problem in error.problems), f"{seed}: no answer, {error}"
+    except UnclearTableError:
         if table.said is not None:
             told, _ = read_all(table.paths, wishes(**table.said))
             assert table.is_right(told), f"{seed}: wrong when told, {table.made}"
