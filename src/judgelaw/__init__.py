@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from judgelaw.analysis import (
         Analysis as Analysis,
         Comparison as Comparison,
+        PanelAnswer as PanelAnswer,
     )
     from judgelaw.decide import (
         Advice as Advice,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         audit_async as audit_async,
         compare as compare,
         gate as gate,
+        panel as panel,
         plan as plan,
         report as report,
         score as score,

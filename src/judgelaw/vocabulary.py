@@ -55,6 +55,23 @@ CHANGES: Final[Mapping[str, Term]] = {
 }
 """What may differ between two calls on an item; each is how often their verdicts differ then."""
 
+PANEL_COMPONENTS: Final[Mapping[str, Term]] = {
+    **{name: term for name, term in COMPONENTS.items() if name != "total"},
+    "judge": Term(
+        "Judge",
+        "How far the verdict laws of several judges are from their mean. It belongs to the panel, "
+        "to no one judge.",
+    ),
+    "total": COMPONENTS["total"],
+}
+"""What the disagreement of several judges is made of: a sixth component beside those of one."""
+
+PANEL_CHANGES: Final[Mapping[str, Term]] = {
+    **CHANGES,
+    "another_judge": Term("another judge", "the item is put to another judge"),
+}
+"""What may differ between two calls of several judges."""
+
 REASONS: Final[Mapping[str, Term]] = {
     "chance": Term("Chance", "the usual verdict there is right"),
     "order": Term("The order", "all orders together give the right verdict"),

@@ -63,6 +63,12 @@ from judgelaw.analysis.outcomes import (
     coverage as coverage,
     position_choices as position_choices,
 )
+from judgelaw.analysis.panel_answer import PanelAnswer as PanelAnswer, panel_of as panel_of
+from judgelaw.analysis.panel_words import PanelWords as PanelWords, together as together
+from judgelaw.analysis.panels import (
+    Panels as Panels,
+    decide_panels as decide_panels,
+)
 from judgelaw.analysis.probe_answers import (
     points_of_100 as points_of_100,
     probe_interval as probe_interval,

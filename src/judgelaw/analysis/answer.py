@@ -64,6 +64,9 @@ ActionKind = Literal[
     "label",
     "more_items",
     "other_judge",
+    "combine",
+    "keep_one",
+    "alone",
 ]
 BeforeAfter = tuple[float, float]
 

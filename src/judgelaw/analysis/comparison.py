@@ -285,7 +285,7 @@ def _compare(
         keep=keep,
         kept_by=kept_by,
         standings={
-            name: _standing(
+            name: standing_of(
                 name,
                 t,
                 answer_of(t, declared, judges=len(found), seed=seed, at_least=at_least),
@@ -297,7 +297,8 @@ def _compare(
     )
 
 
-def _standing(name: str, tensor: VerdictTensor, answer: Answer) -> Standing:
+def standing_of(name: str, tensor: VerdictTensor, answer: Answer) -> Standing:
+    """Return one of several judges with its answer, and how it was asked."""
     N, K, O, _ = tensor.counts.shape
     low, high = tensor.depth
     return Standing(

@@ -40,6 +40,7 @@ GROUPS = {
         "analyze": "May this judge be used, and what should change?",
         "report": "Write the answer with all its evidence as one HTML page.",
         "compare": "Put judges, or prompts, side by side on the items that they share.",
+        "panel": "Say whether a jury of judges is worth its calls, and which.",
         "gate": "Pass or fail a judge against limits, for a CI job.",
         "validate": "Hold a judge against people's labels: what it catches and what it misses.",
         "advise": "Show what every way to ask comes to, and what a target costs.",

@@ -44,6 +44,25 @@ from judgelaw.decide.looks import (
     look as look,
 )
 from judgelaw.decide.pair_ranking import score_pairs as score_pairs
+from judgelaw.decide.panel_votes import (
+    TIES as TIES,
+    Majority as Majority,
+    Ties as Ties,
+    across_judges as across_judges,
+    another_judge as another_judge,
+    call_law as call_law,
+    call_pairs as call_pairs,
+    calls_in_turn as calls_in_turn,
+    calls_needed as calls_needed,
+    judge_component as judge_component,
+    of_two as of_two,
+    panel_changes as panel_changes,
+    panel_law as panel_law,
+    spread_changes as spread_changes,
+    spread_law as spread_law,
+    two_calls as two_calls,
+    wrong_together as wrong_together,
+)
 from judgelaw.decide.prompt_choice import (
     WORTH as WORTH,
     PromptChoice as PromptChoice,

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
         figures as figures,
         write_figures as write_figures,
     )
+    from judgelaw.page.panel_page import (
+        panel_page as panel_page,
+        panel_sections as panel_sections,
+    )
     from judgelaw.page.sections.item_list import (
         COMPLETION_CUT as COMPLETION_CUT,
         Completions as Completions,

@@ -60,6 +60,11 @@ if TYPE_CHECKING:
         is_package as is_package,
         release as release,
     )
+    from judgelaw.runs.panelled import (
+        groups_of as groups_of,
+        panel as panel,
+        panel_of_sources as panel_of_sources,
+    )
     from judgelaw.runs.planning import Plan as Plan, duration as duration, plan as plan
     from judgelaw.runs.publication import PaperFolder as PaperFolder, write_paper as write_paper
     from judgelaw.runs.reading_options import (

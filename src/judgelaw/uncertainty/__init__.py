@@ -93,6 +93,7 @@ from judgelaw.uncertainty.item_bounds import (
     unseen_value as unseen_value,
     upper_bound as upper_bound,
     weigh as weigh,
+    weigh_means as weigh_means,
     weigh_one as weigh_one,
 )
 from judgelaw.uncertainty.item_intervals import (

@@ -352,6 +352,7 @@ def mean_bounds(
     lone_items: bool = False,
     clusters: Clusters | None = None,
     seed: int = 0,
+    drawn: Draws | None = None,
 ) -> MeanBounds:
     """Return the mean of item values between `ends`, with each bound at level p for new items.
 
@@ -368,6 +369,7 @@ def mean_bounds(
         lone_items: take 1/4 for the variance of a class with one item, instead of no bounds.
         clusters: of the items, where several belong together.
         seed: of the random weights.
+        drawn: from `weigh_means` with the same seed; only where there are no classes and clusters.
     """
     kept = {None: 1.0} if classes is None or weights is None else weights
     labels = np.array([None] * len(x) if classes is None or weights is None else classes)
@@ -386,7 +388,7 @@ def mean_bounds(
     ]
     V, squares = sum(V_g for V_g, _ in spreads), sum(V_g**2 / nu for V_g, nu in spreads)
     t = t_quantile(p, V**2 / squares) * sqrt(V) if squares > 0 else 0.0
-    low, high = _gaffke(parts, p, ends, seed)
+    low, high = _gaffke(parts, p, ends, seed, drawn)
     return MeanBounds(estimate=m, low=min(m - t, low), high=max(m + t, high))
 
 
@@ -424,21 +426,34 @@ def _draws_for(units: int) -> int:
     return min(most, max(LEAST_DRAWS, MOST_NUMBERS // units))
 
 
+def weigh_means(values: Floats, *, seed: int = 0) -> list[Draws]:
+    """Return the random weightings of several values of items, (items, values), drawn once.
+
+    Each is what `mean_bounds` would draw for that value alone.
+    """
+    found = weigh(values, draws=_draws_for(len(values)), seed=seed)
+    return [replace(found, sums=sums) for sums in found.sums]
+
+
 _LONE = 0.25
 """The largest variance of a value between 0 and 1."""
 
 
 def _gaffke(
-    parts: Sequence[tuple[float, Floats]], p: float, ends: tuple[float, float], seed: int
+    parts: Sequence[tuple[float, Floats]],
+    p: float,
+    ends: tuple[float, float],
+    seed: int,
+    drawn: Draws | None = None,
 ) -> tuple[float, float]:
     """Return Gaffke's bounds of a weighted mean of class means, an unseen item in each class."""
     draws = _draws_for(sum(len(part) for _, part in parts))
     sums, last = np.zeros(draws), np.zeros(draws)
     for number, (v, part) in enumerate(parts):
         # Classes of one size must not share their weights: every class has a stream of its own.
-        drawn = weigh_one(part, draws=draws, seed=seed, of=number)
-        sums += v * drawn.sums
-        last += v * drawn.last
+        own = drawn or weigh_one(part, draws=draws, seed=seed, of=number)
+        sums += v * own.sums
+        last += v * own.last
     low, high = ends
     return (
         -_order_statistic(-sums if low == 0 else -sums - last * low, p),
