@@ -1,6 +1,5 @@
 """`judgelaw panel`: is a jury of judges worth its calls, and which."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,7 @@ import click
 from judgelaw.cli.options import FILE, examples, source_options
 from judgelaw.cli.terminal import echo, say, write_json
 from judgelaw.errors import InputError
-from judgelaw.runs import Reading, groups_of, panel_of_sources, read_source
+from judgelaw.runs import Reading, groups_of, names_of, panel_of_sources, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis import PanelAnswer
@@ -73,9 +72,11 @@ def command(
     several; they are matched by item.
     """
     groups = [group for one in of for group in groups_of(one)]
-    read = [read_source(source, replace(reading, judges=())) for source in sources]
+    every: Reading = {**reading, "judge": None}
+    read = [read_source(source, every) for source in sources]
+    judges = names_of(reading.get("judge"))
     found = panel_of_sources(
-        sources, read, judges=reading.judges, size=_sizes(size), of=groups, ties=ties, seed=seed
+        sources, read, judges=judges, size=_sizes(size), of=groups, ties=ties, seed=seed
     )
     where = Path(sources[0]).name if len(sources) == 1 else ""
     if report_file is not None:

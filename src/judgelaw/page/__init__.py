@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         figures as figures,
         write_figures as write_figures,
     )
-    from judgelaw.page.panel_page import (
+    from judgelaw.page.panels import (
         panel_page as panel_page,
         panel_sections as panel_sections,
     )

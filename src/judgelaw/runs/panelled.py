@@ -2,27 +2,28 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from judgelaw.errors import InputError
+from judgelaw.option_types import checked
 from judgelaw.runs.decisions import call_prices
-from judgelaw.runs.question_options import Which, check_which, keeps_rules, one_of
+from judgelaw.runs.reading_options import SEED, Reading, names_of
 from judgelaw.runs.several_sources import compared
-from judgelaw.runs.source import Source, source_of
+from judgelaw.runs.source import Source, read_source
 
 if TYPE_CHECKING:
     from judgelaw.analysis import PanelAnswer
     from judgelaw.decide import Ties
 
 
-@keeps_rules(ties=one_of("random", "tie", "first"))
+@checked
 def panel(
     *xs: Any,
     size: int | Iterable[int] | None = None,
     of: str | Iterable[str] | Iterable[Iterable[str]] | None = None,
     ties: Literal["random", "tie", "first"] = "random",
-    seed: int = 0,
-    **which: Unpack[Which],
+    seed: Annotated[int, SEED] = 0,
+    **reading: Unpack[Reading],
 ) -> "PanelAnswer":
     """Say whether a panel of judges is worth its calls, and which: combine, keep one, or ask one.
 
@@ -34,7 +35,7 @@ def panel(
         ties: who wins a tied vote: one of the tied verdicts at random, the verdict `tie`, or the
             one among them that the judge listed first gave.
         seed: of the random weights of items.
-        which: judge, layer, date, repeats, design, order_weights, incomplete, columns, verdicts.
+        reading: which calls, and how to read them.
 
     >>> import numpy as np, judgelaw as jl
     >>> rng = np.random.default_rng(1)
@@ -52,10 +53,9 @@ def panel(
         xs = tuple(xs[0])
     if not xs:
         raise InputError("no judges: give a run, a table or tensors by judge")
-    check_which(which)
-    judges = which.pop("judge", None)
-    judges = (judges,) if isinstance(judges, str) else tuple(judges or ())
-    read = [source_of(x, **which) for x in xs]
+    judges = names_of(reading.get("judge"))
+    every: Reading = {**reading, "judge": None}
+    read = [read_source(x, every) for x in xs]
     names = [fspath(x) if isinstance(x, str | PathLike) else f"{i + 1}" for i, x in enumerate(xs)]
     return panel_of_sources(
         names, read, judges=judges, size=sizes_of(size), of=groups_of(of), ties=ties, seed=seed
