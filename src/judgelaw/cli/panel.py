@@ -105,10 +105,10 @@ def _show(found: "PanelAnswer", where: str, *, details: bool) -> None:
     show_screen(found.screen(where))
     if details:
         from judgelaw.cli.sections import show_sections
-        from judgelaw.page import panel_sections
+        from judgelaw.page import sections_of_panel
 
         echo()
-        show_sections(panel_sections(found))
+        show_sections(sections_of_panel(found))
     if any(found.panel.lost.values()):
         lost = ", ".join(f"{name} {n}" for name, n in found.panel.lost.items() if n)
         say(f"  ! items that another judge lacks were left out: {lost}")

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         figures as figures,
         write_figures as write_figures,
     )
-    from judgelaw.page.panels import (
+    from judgelaw.page.panel_sections import (
         panel_page as panel_page,
-        panel_sections as panel_sections,
+        sections_of_panel as sections_of_panel,
     )
     from judgelaw.page.sections.item_list import (
         COMPLETION_CUT as COMPLETION_CUT,

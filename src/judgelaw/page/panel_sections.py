@@ -39,7 +39,7 @@ def panel_page(found: "PanelAnswer", *, title: str) -> str:
     return render(
         Page(
             title=visible(title),
-            sections=tuple(panel_sections(found)),
+            sections=tuple(sections_of_panel(found)),
             payload=pack(found.to_json()),
             version=judgelaw.__version__,
             first=found.screen(visible(title)),
@@ -47,7 +47,7 @@ def panel_page(found: "PanelAnswer", *, title: str) -> str:
     )
 
 
-def panel_sections(found: "PanelAnswer") -> Iterator[Section]:
+def sections_of_panel(found: "PanelAnswer") -> Iterator[Section]:
     """Yield what stands below the first screen."""
     place = Place(found.to_json()).at("panel")
     yield Section(id="ways", title="Ways to ask, and their price", blocks=(_ways(found, place),))
