@@ -71,7 +71,7 @@ def test_the_page_shows_them(analysis):
     page = build(Report(analysis=analysis, tensors=tensors()), title="t")
     assert "What pulls the verdict" in page
     assert page.index("What pulls the verdict") < page.index(">Statistics</h2>")
-    assert "authority is largest under prompt" in page
+    assert "authority changes most under prompt" in page
     assert 'data-path="judges.j.probes.authority.shift.estimate"' in page
 
 
@@ -126,7 +126,7 @@ def test_where_a_real_shift_is_largest_is_said(analysis):
     effects = analysis.judges["j"].probes
     assert where_largest(effects[CALM], Place(None)) == ()
     said = text_of(where_largest(effects[PULLED], Place(None)))
-    assert said.startswith("authority is largest under prompt ")
+    assert said.startswith("authority changes most under prompt ")
 
 
 def test_judges_of_an_audit_are_one_family():

@@ -127,3 +127,10 @@ def test_the_interval_of_the_icc_holds():
         held += found.low <= truth <= found.high
     # Twelve fewer than 190 have a chance below 1 in 500 at a coverage of .95.
     assert held >= 178
+
+
+def test_one_call_a_cell_tells_none_of_it():
+    once = tensor(noisy(np.random.default_rng(5), repeats=1))
+    assert reliability.icc(once) is None
+    assert reliability.prompt_shared(once) is None
+    assert reliability.dependability(once) == []

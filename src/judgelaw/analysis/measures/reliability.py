@@ -190,8 +190,10 @@ def _shared(tensor: VerdictTensor) -> tuple[Estimate, Estimate] | None:
     pairs; the labels or scores themselves else), M is the mean of D_ik . D_jk over k and i != j.
     """
     K, N = len(tensor.prompts), len(tensor.items)
+    if K < PAIR or N < _LEAST_ITEMS or tensor.depth[0] < PAIR:
+        return None
     coded = _coded(tensor)
-    if coded is None or K < PAIR or N < _LEAST_ITEMS or tensor.depth[0] < PAIR:
+    if coded is None:
         return None
     U, laws, M = coded
     D = laws - laws.mean(axis=1, keepdims=True)
