@@ -158,7 +158,8 @@ def _extended(frozen: FrozenRun, study: Study) -> Blueprint:
     if not isinstance(study.prompts, Generator):
         return blueprint
     block = study.prompts.block or default_block(study)
-    templates = generate(study.prompts, study.seed, block, fields_of(study))
+    others = dict.fromkeys(name for item in blueprint.items for name, _ in item.fields)
+    templates = generate(study.prompts, study.seed, block, fields_of(study, others))
     return replace(blueprint, templates=templates)
 
 

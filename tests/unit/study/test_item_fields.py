@@ -10,7 +10,7 @@ from judgelaw.acquire import acquire
 from judgelaw.acquire.verify import verify
 from judgelaw.errors import StudyChangedError, StudyError
 from judgelaw.runs.folder import RunFolder
-from judgelaw.study import field_notes, freeze, load_study, open_run, payload_for, survey
+from judgelaw.study import extend, field_notes, freeze, load_study, open_run, payload_for, survey
 
 ITEMS = [
     {
@@ -96,6 +96,26 @@ def test_a_run_of_items_without_fields_goes_on_with_the_same_file(tmp_path):
     freeze(study(tmp_path, items=plain, text="{instruction} {candidate}"), tmp_path / "run")
     again = study(tmp_path, text="{instruction} {candidate}")
     assert freeze(again, tmp_path / "run").count == 4
+
+
+def test_prompts_that_are_added_to_a_generator_show_the_same_fields(tmp_path):
+    declared = json.loads(study(tmp_path).source)
+    declared["prompts"] = {
+        "policy": "generator",
+        "count": 2,
+        "grammar": "wrappers",
+        "criterion": "Right?",
+        "output": "pass or fail",
+        "block": "{context}|{candidate}",
+    }
+    (tmp_path / "study.yaml").write_text(json.dumps(declared))
+    frozen = freeze(load_study(tmp_path / "study.yaml"), tmp_path / "run")
+    before = {template.id: template.sha256 for template in frozen.templates.values()}
+    deeper = extend(tmp_path / "run", prompts=4)
+    after = {template.id: template.sha256 for template in deeper.templates.values()}
+    assert len(after) == 4
+    assert before.items() <= after.items()
+    assert all("first of" in payload_for(deeper, call) for call in deeper.iter_calls())
 
 
 def test_a_field_that_an_item_lacks_is_refused_with_the_item(tmp_path):
