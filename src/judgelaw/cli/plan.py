@@ -11,7 +11,7 @@ from judgelaw.cli.terminal import echo, progress, say, show_table, write_json
 from judgelaw.errors import InputError
 
 if TYPE_CHECKING:
-    from judgelaw.decide import Choice, Promise, Sizes, Spending, StopForecast
+    from judgelaw.decide import Choice, Promise, Sizes, Spending, StopForecast, Workload
     from judgelaw.runs import Plan
     from judgelaw.uncertainty import Scope
 
@@ -160,13 +160,14 @@ def _show(planned: "Plan") -> None:
             f"{cost.input_tokens:,}"
             + (f", {cost.cached_tokens:,} of them cached" if cost.cached_tokens else ""),
             f"{cost.output_tokens:,}",
-            "no price declared" if cost.usd is None else f"${cost.usd:,.2f}",
+            "no price declared" if cost.usd is None else _money(cost),
             duration(cost.seconds),
             cost.limited_by,
         ]
         for name, cost in planned.judges.items()
     ]
-    columns = ["judge", "calls", "tokens read", "written at most", "cost", "takes", "limited by"]
+    columns = ["judge", "calls", "tokens read", "written at most", "cost at most", "takes"]
+    columns.append("limited by")
     show_table(columns, rows, title="What it costs")
     for scope, of in _OF.items():
         if widths := planned.widths(scope):
@@ -174,6 +175,14 @@ def _show(planned: "Plan") -> None:
             _show_widths(widths, planned, of)
             for component, reason in planned.reasons(scope).items():
                 say(f"{component}: {reason}")
+
+
+def _money(cost: "Workload") -> str:
+    from judgelaw.runs import dollars
+
+    most = dollars(cost.usd or 0.0)
+    expected = cost.expected_usd
+    return most if expected is None else f"{most}, about {dollars(expected)} as the pilot's"
 
 
 def _show_widths(widths: dict[str, dict[int, float]], planned: "Plan", of: str) -> None:

@@ -54,7 +54,8 @@ class Workload:
     Attributes:
         calls: logical calls; retries of failed attempts come on top.
         input_tokens, output_tokens: expected to be read, and written at most.
-        usd: money, or None where no price is declared.
+        usd: money at most, or None where no price is declared.
+        expected_usd: what calls like those of a pilot come to; None where none was metered.
         cached_tokens: of those read, expected to be in the provider's prompt cache.
         seconds: expected duration under the declared limits.
         limited_by: which limit sets the duration.
@@ -67,6 +68,7 @@ class Workload:
     seconds: float
     limited_by: str
     cached_tokens: int = 0
+    expected_usd: float | None = None
 
 
 def workload(

@@ -65,7 +65,12 @@ if TYPE_CHECKING:
         panel as panel,
         panel_of_sources as panel_of_sources,
     )
-    from judgelaw.runs.planning import Plan as Plan, duration as duration, plan as plan
+    from judgelaw.runs.planning import (
+        Plan as Plan,
+        dollars as dollars,
+        duration as duration,
+        plan as plan,
+    )
     from judgelaw.runs.publication import PaperFolder as PaperFolder, write_paper as write_paper
     from judgelaw.runs.reading_options import (
         AtLeast as AtLeast,

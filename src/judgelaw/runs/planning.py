@@ -15,6 +15,7 @@ from judgelaw.vocabulary import COMPONENTS
 
 if TYPE_CHECKING:
     from judgelaw.estimate import Design
+    from judgelaw.ledger import Totals
     from judgelaw.study import Preview, StudyLike
     from judgelaw.uncertainty import Scope
     from judgelaw.wire import JudgeSpec
@@ -88,8 +89,8 @@ class Plan(Result):
 
     def in_words(self) -> str:
         """Say what the study costs, and how well it will know the prompt component."""
-        known = [cost.usd for cost in self.judges.values() if cost.usd is not None]
-        money = f" about ${sum(known):,.2f}," if len(known) == len(self.judges) else ""
+        money = _in_money("at most", [cost.usd for cost in self.judges.values()])
+        money += _in_money("about", [cost.expected_usd for cost in self.judges.values()])
         time = duration(sum(cost.seconds for cost in self.judges.values()))
         most = "" if self.most_calls is None else f", and {self.most_calls:,} at most, by looks"
         text = f"{self.study} makes {self.calls:,} calls{most}:{money} about {time}."
@@ -177,10 +178,12 @@ def plan(
         _refuse_without_pilot(items, budget)
     seen = preview_study(load_study(study))
     asked = None if half_width is None else (component, half_width, items)
-    outlook, words = _outlook(seen, pilot, law, assurance)
+    outlook, words, tokens = _outlook(seen, pilot, law, assurance)
     found = _planned(
         seen, outlook, words, asked=asked, latency_s=latency_s, progress=progress or unseen
     )
+    if tokens is not None:
+        found = replace(found, judges=_as_the_pilot_cost(seen, found.judges, tokens))
     if outlook.source != "pilot":
         return found
     return replace(
@@ -194,6 +197,47 @@ def plan(
         ),
         stop=_stop(found, outlook, seen, progress or unseen),
     )
+
+
+def _in_money(how: str, parts: Sequence[float | None]) -> str:
+    """Return what all judges come to together, nothing where it is not known of all."""
+    known = [part for part in parts if part is not None]
+    return f" {how} {dollars(sum(known))}," if parts and len(known) == len(parts) else ""
+
+
+def dollars(usd: float) -> str:
+    """Write money: cents from a dollar on, below two digits that count."""
+    return f"${usd:,.2f}" if usd >= 1 or not usd else f"${usd:.2g}"
+
+
+Tokens = tuple[float, float, float]
+"""Read, written, and read from the provider's cache, by a call on average."""
+
+
+def _metered(totals: "Totals | None") -> Tokens | None:
+    """Return the tokens of a call of the pilot; None where its provider did not say them all."""
+    if totals is None or not totals.completed or totals.unmetered:
+        return None
+    of = (totals.input_tokens, totals.output_tokens, totals.cached_tokens)
+    read, written, cached = (tokens / totals.completed for tokens in of)
+    return read, written, cached
+
+
+def _as_the_pilot_cost(
+    seen: "Preview", judges: Mapping[str, Workload], tokens: Tokens
+) -> dict[str, Workload]:
+    """Add what the calls cost if they take the tokens that those of the pilot took."""
+    from judgelaw.acquire import usd
+
+    read, written, cached = tokens
+    found = {}
+    for spec in seen.run.study.judges:
+        cost = judges[spec.name]
+        if spec.price is not None:
+            each = usd(spec.price, tokens_in=read, tokens_out=written, cached=cached)
+            cost = replace(cost, expected_usd=cost.calls * each)
+        found[spec.name] = cost
+    return found
 
 
 def _refuse_without_pilot(items: "Scope", budget: int | None) -> None:
@@ -345,8 +389,8 @@ def _cached_share(seen: "Preview", spec: "JudgeSpec") -> float:
 
 def _outlook(
     seen: "Preview", pilot: Any, law: Sequence[float], assurance: float
-) -> tuple[Outlook, str]:
-    """Return where the look ahead comes from, and that in words."""
+) -> tuple[Outlook, str, Tokens | None]:
+    """Return where the look ahead comes from, that in words, and the tokens of a pilot's call."""
     from judgelaw.decide import outlook_from_law, outlook_from_pilot
     from judgelaw.estimate import Estimand
 
@@ -356,10 +400,14 @@ def _outlook(
         supposed = outlook_from_law(
             list(law), Estimand(design=_design(seen)), prompts=K, orders=O, assurance=assurance
         )
-        return supposed, (
-            f"This supposes one law in every cell ({', '.join(f'{p:g}' for p in law)}): call "
-            "noise, and no effect of prompt, order or item. Effects make intervals wider, so "
-            "nothing is promised. Give a pilot of some 20 items with two repeats or more."
+        return (
+            supposed,
+            (
+                f"This supposes one law in every cell ({', '.join(f'{p:g}' for p in law)}): call "
+                "noise, and no effect of prompt, order or item. Effects make intervals wider, so "
+                "nothing is promised. Give a pilot of some 20 items with two repeats or more."
+            ),
+            None,
         )
     source = read_source(pilot)
     judges = source.main()
@@ -375,7 +423,8 @@ def _outlook(
             f" The pilot has {pilot_K} prompts and {pilot_O} orders, the study {K} and {O}: widths "
             "are those of the pilot's."
         )
-    return outlook_from_pilot(tensor, source.estimand, assurance=assurance), words
+    spent = _metered(source.folder.totals) if source.folder is not None else None
+    return outlook_from_pilot(tensor, source.estimand, assurance=assurance), words, spent
 
 
 def _design(seen: "Preview") -> "Design":

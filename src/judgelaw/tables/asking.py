@@ -381,8 +381,10 @@ class Asking(Known):
         return found or (["repeat"] if counts and "repeat" not in self.roles else [])
 
 
-def nobody(people: Sequence[str], of_criteria: tuple[str, ...]) -> Problem:
-    """Ask which column holds people's labels."""
+def nobody(people: Sequence[str], blank: Sequence[str], of_criteria: tuple[str, ...]) -> Problem:
+    """Ask which column holds people's labels; `blank` would, if anything stood there."""
+    if blank and not people and not of_criteria:
+        return Problem(text=f"nobody labelled anything: {listed(blank)} is blank: fill it")
     choices = [
         Choice(when=f"{column!r} holds people's labels", wish=Wishes(columns={"human": (column,)}))
         for column in people[:SHOWN]

@@ -503,8 +503,10 @@ class _Reader(Asking, Beside):
             self.problems.append(self.no_item())
         if self.question == "people" and not {"human", "gold"} & {*self.roles}:
             people = [c for c in self.free() if folded(c).startswith(("human", "label"))]
-            if people:
-                self.problems.append(nobody(people, self.for_criteria(people)))
+            blank = [c for c in people if not self.look.stat(c).filled]
+            people = [c for c in people if c not in blank]
+            if people or blank:
+                self.problems.append(nobody(people, blank, self.for_criteria(people)))
 
     # Names against values
 

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 import judgelaw as jl
 from judgelaw.cli.program import cli
+from servers.provider import Provider, say
 
 STUDY = """\
 version: 1
@@ -50,6 +51,21 @@ def test_money_and_time_follow_from_the_study(study):
     assert judge["usd"] == pytest.approx((judge["input_tokens"] + 2 * judge["output_tokens"]) / 1e6)
     assert judge["seconds"] == pytest.approx(calls)
     assert judge["limited_by"] == "requests per minute"
+
+
+def test_the_price_is_at_most_that_of_the_caps_and_about_that_of_a_pilot(study, tmp_path):
+    """The provider counts 100 tokens read and 2 written a call, of 10 that may be."""
+    with Provider(say("A", model="m")) as provider:
+        text = STUDY.replace("http://127.0.0.1:9/v1", provider.base_url)
+        study.write_text(text.replace(", requests_per_minute: 60", ""))
+        jl.audit(study, out=tmp_path / "pilot")
+    found = jl.plan(study, tmp_path / "pilot")
+    calls = 5 * 6 * 2 * 4
+    assert found.judges["paid"].expected_usd == pytest.approx(calls * (100 + 2 * 2) / 1e6)
+    assert found.judges["paid"].expected_usd < found.judges["paid"].usd
+    said = found.in_words()
+    assert f"at most ${found.judges['paid'].usd:.2g}, about $0.025," in said
+    assert "about $" not in plan(study).stdout
 
 
 def write_pilot(path, *, items=6, repeats=2, law=(0.25, 0.25, 0.25, 0.25)):
