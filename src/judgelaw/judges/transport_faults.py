@@ -13,16 +13,17 @@ from judgelaw.wire import FailureKind, Reply, kind_of, retry_after
 
 _MOST_CAUSES = 20
 
+_HTTPX = ("httpx", "httpx2", "httpcore", "httpcore2")
 _OF_LIBRARIES: Mapping[tuple[str, str], FailureKind] = {
     (package, name): kind
     for packages, names, kind in (
-        (("httpx", "httpcore"), ("TimeoutException",), FailureKind.TIMEOUT),
+        (_HTTPX, ("TimeoutException",), FailureKind.TIMEOUT),
         (
-            ("httpx", "httpcore"),
+            _HTTPX,
             ("NetworkError", "ProxyError", "ConnectError"),
             FailureKind.NO_CONNECTION,
         ),
-        (("httpx", "httpcore"), ("ProtocolError", "DecodingError"), FailureKind.CUT),
+        (_HTTPX, ("ProtocolError", "DecodingError"), FailureKind.CUT),
         (("requests",), ("Timeout",), FailureKind.TIMEOUT),
         (("requests",), ("ConnectionError",), FailureKind.NO_CONNECTION),
         (("requests",), ("ChunkedEncodingError", "ContentDecodingError"), FailureKind.CUT),
