@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from judgelaw.analysis import Analysis, analyze
+from judgelaw.estimate import Estimand
 from judgelaw.scale import ScoreScale
 from judgelaw.tensor import DEFAULT_VERDICTS, VerdictTensor
 from judgelaw.words import candidate_names, stream_name
@@ -169,7 +170,10 @@ def worlds() -> Mapping[str, dict]:
             }
         },
         "factors": {"tensors": {(None, "j"): drawn(_crossed, prompts=crossed)}},
-        "drawn prompts": {"tensors": {(None, "j"): of_pairs}, "design": "sampled"},
+        "drawn prompts": {
+            "tensors": {(None, "j"): of_pairs},
+            "estimand": Estimand(design="sampled"),
+        },
         "layers": {
             "tensors": {
                 (layer, "j"): drawn(

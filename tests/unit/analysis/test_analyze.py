@@ -10,7 +10,7 @@ import pytest
 from judgelaw.analysis import analyze, position_choices
 from judgelaw.analysis.outcomes import prompt_leans
 from judgelaw.errors import InputError
-from judgelaw.estimate import COMPONENTS, decompose, prompt_distances
+from judgelaw.estimate import COMPONENTS, Estimand, decompose, prompt_distances
 from judgelaw.uncertainty import (
     call_errors,
     infer,
@@ -187,7 +187,7 @@ def test_the_identity_holds_at_every_depth():
 
 def test_sampled_prompts_have_their_own_identity_and_interval():
     tensor = drawn(world=WORLD, prompts=5)
-    found = one(tensor, design="sampled")
+    found = one(tensor, estimand=Estimand(design="sampled"))
     assert found.identity[-1].factor == pytest.approx(1 / 2)
     assert found.identity[-1].largest_gap < 1e-12
     expected = prompt_projection(tensor).interval()
@@ -318,7 +318,7 @@ def test_layers_without_a_role_are_shown_with_a_warning():
 def test_order_weights_reach_every_estimate():
     tensor = drawn(world=WORLD)
     weights = {"AB": 0.8, "BA": 0.2}
-    found = one(tensor, order_weights=weights)
+    found = one(tensor, estimand=Estimand(order_weights=weights))
     expected = decompose(tensor, order_weights=weights).macro()
     assert found.components["prompt"].estimate == pytest.approx(float(expected.prompt))
     assert found.depths[2]["total"].estimate == pytest.approx(
