@@ -6,6 +6,7 @@ model are cut to two items and, but for the quickstart, to its first layers, so 
 seconds.
 """
 
+import gzip
 import inspect
 import os
 import re
@@ -92,7 +93,8 @@ def quickstart(folder: Path) -> Iterator[After]:
     shutil.copy(QUICKSTART / "study.yaml", there)
     _write_study(there, whole=True)
     shutil.copy(ROOT / "Makefile", folder)
-    yield nothing
+    with endpoint(folder) as after:
+        yield after
 
 
 @contextmanager
@@ -217,6 +219,20 @@ def systems(folder: Path) -> Iterator[After]:
     ]
     header = "judge,item,prompt,repeat,model_a,model_b,verdict"
     (folder / "battles.csv").write_text("\n".join([header, *rows]) + "\n")
+    yield nothing
+
+
+@contextmanager
+def jury(folder: Path) -> Iterator[After]:
+    """Three judges of one table, right on three items of four, each in its own way."""
+    rows = [
+        f"j{j},q{i},plain,{r},{'pass' if (i + 3 * j) % 4 else 'fail'},{'pass' if i % 2 else 'fail'}"
+        for j in range(3)
+        for i in range(24)
+        for r in range(3)
+    ]
+    header = "judge,item,prompt,repeat,verdict,gold"
+    (folder / "calls.csv.gz").write_bytes(gzip.compress("\n".join([header, *rows, ""]).encode()))
     yield nothing
 
 
@@ -359,6 +375,7 @@ STORIES = {
     "probabilities": (listing, ("docs/howto/probabilities.md",)),
     "ci": (nightly, ("docs/howto/ci.md",)),
     "advise": (systems, ("docs/howto/advise.md",)),
+    "panel": (jury, ("docs/howto/panel.md",)),
     "people": (people, ("docs/howto/people.md",)),
     "dates": (dates, ("docs/howto/dates.md",)),
     "import": (logs, ("docs/howto/import.md",)),

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any, Generic, Literal, TypedDict, TypeVar, cast
 
 from judgelaw.acquire import TAKES_STOPPER, Silent, Stopper, Tally
-from judgelaw.errors import InputError
+from judgelaw.errors import InputError, StudyError
 from judgelaw.judges import CALLERS_LOOP
 from judgelaw.runs.auditing import Shown, audit_study
 from judgelaw.runs.run import Run
@@ -165,7 +165,10 @@ def _of_items(items: Any, judge: Any, said: dict[str, Any]) -> tuple[LoadedStudy
     from judgelaw.runs.given_items import given_study
 
     if judge is None:
-        raise InputError("judge= is missing: jl.audit(items, judge=function) asks a function")
+        raise StudyError(
+            f"a {type(items).__name__} is no study: give the path of a YAML file, or a dict; of "
+            "items say who judges them, jl.audit(items, judge=function)"
+        )
     named = dict(judge) if isinstance(judge, Mapping) else {name_of(judge): judge}
     if not {"scale", "labels", "criteria"} & said.keys():
         scales = [usual_scale(each) for each in named.values()]

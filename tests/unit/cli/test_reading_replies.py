@@ -7,7 +7,7 @@ import pytest
 from judgelaw.acquire import acquire
 from judgelaw.acquire.verify import verify
 from judgelaw.cli import main
-from judgelaw.errors import IncompleteRunError, StudyError
+from judgelaw.errors import JudgeFunctionError, StudyError
 from judgelaw.ledger import LEDGER_NAME, SqliteView
 from judgelaw.runs import Run, audit_study
 from judgelaw.study import freeze, load_study, open_run
@@ -54,16 +54,15 @@ def test_what_failed_is_said_where_the_run_ends_and_by_status(judgelaw, tmp_path
     """Whoever forgot a `return` reads so, with file and line, and need not open the ledger."""
 
     def forgets(call):
-        if call.repeat:
-            raise ValueError("out of paper")
+        """Return nothing."""
 
     transport = {"attempts": 1, "backoff_s": 0.001}
     frozen = frozen_study(tmp_path, [JUDGE], items=2, repeats=2, transport=transport)
-    with pytest.raises(IncompleteRunError, match=r"returned None: a judge function|out of paper"):
+    with pytest.raises(JudgeFunctionError, match=r"test_reading_replies\.py.*returned None"):
         acquire(frozen, functions={"fn": forgets}).raise_if_open()
     _, out, _ = judgelaw("status", frozen.path, "--json", "-")
     found = json.loads(out)["judges"]["fn"]["failure_words"]
-    assert sum(each["count"] for each in found) == json.loads(out)["failed"] > 0
+    assert 0 < sum(each["count"] for each in found) <= json.loads(out)["failed"]
     assert any("it returned None" in each["words"] for each in found)
     _, _, said = judgelaw("status", frozen.path)
     assert "test_reading_replies.py" in said

@@ -47,11 +47,11 @@ def test_a_failing_function_raises_the_error_of_its_exit_code(tmp_path):
         raise jl.Refused("no credit")
 
     def broken(_call):
-        raise OSError("down")
+        raise ConnectionError("down")
 
     transport = {"attempts": 1, "backoff_s": 0.001}
     study = write_study(tmp_path, [OPEN], transport=transport)
-    with pytest.raises(jl.IncompleteRunError, match="OSError: down"):
+    with pytest.raises(jl.IncompleteRunError, match="ConnectionError: down"):
         jl.audit(study, judge=broken)
     with pytest.raises(jl.ProviderRefusedError, match="no credit"):
         jl.audit(study, judge=refused)

@@ -18,32 +18,34 @@ def dependable(judge: Judge) -> Sequence[Block] | None:
     K, O = len(judge.tensor.prompts), len(judge.tensor.orders)
     sizes = sorted({1, (K + 1) // 2, K})
     rows = [s for s in found if s.prompts in sizes and s.orders in (1, O) and s.repeats <= 8]  # noqa: PLR2004
+    axes = ("prompts", "repeats") if judge.found.single else ("prompts", "orders", "repeats")
+    varied = "prompts" if judge.found.single else "prompts and orders"
     return (
         paragraph(
             "One call tells items apart to ",
             judge.place.value("icc", "estimate", form=".2f"),
             " of what could be told: the rest of what it shows is noise. ",
-            *_reached(found),
+            *_reached(found, axes),
         ),
         Table(
-            columns=("prompts", "orders", "repeats", "calls of an item", "reliability"),
-            rows=tuple(_row(study) for study in rows),
+            columns=(*axes, "calls of an item", "reliability"),
+            rows=tuple(_row(study, axes) for study in rows),
         ),
         note(
             "Reliability (a generalizability coefficient): the share of the items' own differences "
-            "in the variance of what a design gives for an item. Drawn prompts and orders count as "
+            f"in the variance of what a design gives for an item. Drawn {varied} count as "
             "noise; where all of them are asked, only chance is left.",
             brief=False,
         ),
     )
 
 
-def _row(study: Study) -> tuple[Cell, ...]:
-    sizes = (study.prompts, study.orders, study.repeats, study.calls)
+def _row(study: Study, axes: Sequence[str]) -> tuple[Cell, ...]:
+    sizes = (*(getattr(study, axis) for axis in axes), study.calls)
     return (*(Value(n, ",d") for n in sizes), Value(study.phi, ".3f"))
 
 
-def _reached(found: Sequence[Study]) -> Run:
+def _reached(found: Sequence[Study], axes: Sequence[str]) -> Run:
     """Say which design reaches each target with the fewest calls."""
     said: Run = ()
     for target in _TARGETS:
@@ -55,8 +57,7 @@ def _reached(found: Sequence[Study]) -> Run:
         said += (
             f"{target} takes ",
             Value(best.calls, ",d"),
-            f" calls of an item (prompts {best.prompts}, orders {best.orders}, repeats ",
-            f"{best.repeats}). ",
+            f" calls of an item ({', '.join(f'{axis} {getattr(best, axis)}' for axis in axes)}). ",
         )
     return said
 
