@@ -11,7 +11,7 @@ from judgelaw.cli.options import at_least_option, examples, resampling_options, 
 from judgelaw.cli.terminal import echo, say, show_table, write_json
 from judgelaw.runs import Reading, compared, names_of, read_source
 from judgelaw.vocabulary import CHANGES, COMPONENTS, title
-from judgelaw.words import listed, visible
+from judgelaw.words import visible
 
 if TYPE_CHECKING:
     from judgelaw.analysis import Comparison, Difference
@@ -104,9 +104,10 @@ def _show_differences(c: "Comparison") -> None:
         [_row(d) for d in c.all_differences],
         title=f"{c.items:,} matched items, R = {c.depth}",
     )
-    kinds = [f"{len(kind):,}" for kind in (c.right, c.changes, c.differences) if kind]
+    counts = (len(kind) for kind in (c.right, c.changes, c.differences))
+    kinds = ", ".join(f"{n:,}" for n in counts if n)
     say(
-        f"  Each column of intervals is adjusted for all differences of a kind ({listed(kinds)}): "
+        f"  Each column of intervals is adjusted for all differences of a kind ({kinds}): "
         "in 95 of 100 such comparisons none of a kind is wrong."
     )
     if c.depth < MIN_REPEATS:

@@ -167,7 +167,7 @@ def _of_items(items: Any, judge: Any, said: dict[str, Any]) -> tuple[LoadedStudy
     if judge is None:
         raise StudyError(
             f"a {type(items).__name__} is no study: give the path of a YAML file, or a dict; of "
-            "items say who judges them, jl.audit(items, judge=function)"
+            "items judge= is missing: jl.audit(items, judge=function) asks a function"
         )
     named = dict(judge) if isinstance(judge, Mapping) else {name_of(judge): judge}
     if not {"scale", "labels", "criteria"} & said.keys():

@@ -401,7 +401,7 @@ def as_declared(tensor: "VerdictTensor", study: "Study") -> "VerdictTensor":
         return on_continuous(tensor, ends, outside="invalid")
     verdicts = study.verdicts
     if verdicts is None:
-        alone = study.task == "pointwise" and INVALID not in tensor.verdicts
+        alone = study.task == "pointwise" and tensor.criterion is None
         return tensor.with_alphabet(tensor.verdicts) if alone else tensor
     others = [name for name in tensor.verdicts if name not in (*verdicts, INVALID)]
     known = tensor.recode(dict.fromkeys(others, INVALID)).with_alphabet(verdicts)

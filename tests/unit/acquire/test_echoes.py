@@ -50,7 +50,7 @@ def said(call_id, prompt):
 def function(call):
     found = said(call.id, call.text)
     if "error" in found:
-        raise RuntimeError(found["error"])
+        raise ConnectionError(found["error"])
     extra = found.get("extra")
     names = ("model", "id", "finish_reason", "logprobs")
     named = {key: found[key] for key in names if key in found}

@@ -188,7 +188,8 @@ def test_verify_finds_nothing_wrong_after_any_command(tmp_path, judgelaw):
 def test_a_run_folder_that_is_not_there_is_named(tmp_path, judgelaw, arguments):
     code, _, err = judgelaw(*arguments, tmp_path / "nope")
     assert code == 2
-    assert f"{tmp_path / 'nope'}: no such folder; name the run folder" in err
+    assert f"{tmp_path / 'nope'}: no such folder" in err
+    assert "name " in err
 
 
 @pytest.mark.parametrize(("path", "said"), [("none.jsonl", "no such file"), (".", "Is a dir")])

@@ -125,7 +125,7 @@ def test_pages_have_figures(ask, waves, tmp_path):
     assert "kappa" in text
     assert ask("watch", waves(6), "--report", over)[0] == 0
     told = over.read_text()
-    assert "which alarm at 5.64" in told
+    assert "which alarm at 5.83" in told
     for said in ("no cell changed its law", "5% is the stated rate", "variance of the mean score"):
         assert said in told
 
@@ -165,7 +165,7 @@ def test_exit_codes_of_a_watch(ask, waves):
 def test_what_a_watch_is_told(ask, waves, tmp_path):
     path = waves(5)
     found = json.loads(ask("watch", path, "--looks", "12", "--json", "-")[1])
-    assert (found["looks"], found["threshold"]) == (12, 3.92)
+    assert (found["looks"], found["threshold"]) == (12, 4.07)
     no = json.loads(ask("watch", path, "--positive", "no", "--json", "-")[1])
     first, turned = found["dates"][0]["shift"], no["dates"][0]["shift"]
     assert turned["estimate"] == pytest.approx(-first["estimate"])
