@@ -9,6 +9,7 @@ import pytest
 import judgelaw as jl
 from judgelaw.analysis import analyze
 from judgelaw.errors import InputError
+from judgelaw.estimate import Estimand
 from support.pages import PAGES
 
 PAGE = PAGES["docs/explanation/uncertainty.md"].read_text()
@@ -113,7 +114,10 @@ def two_prompts():
     found = calls(20, prompts=2)
     for name in ("interval", "call_interval"):
         assert getattr(analysed(found).components["prompt"], name) is not None
-        assert getattr(analysed(found, design="sampled").components["prompt"], name) is None
+        assert (
+            getattr(analysed(found, estimand=Estimand(design="sampled")).components["prompt"], name)
+            is None
+        )
 
 
 def limit_of_nothing():

@@ -28,7 +28,7 @@ from judgelaw.words import counted, did_you_mean, listed
 _ID = re.compile(r"(.*_)?(id|ids|key|uid|uuid|idx|index|no|nr|number)")
 _MODELS = re.compile(
     r"gpt|claude|llama|gemini|gemma|mistral|mixtral|qwen|deepseek|phi|prometheus|command|grok|palm|"
-    r"vicuna|yi-|\bo\d|\d+b\b",
+    r"vicuna|yi-|\bo[134]\b|\d+b\b",
     re.IGNORECASE,
 )
 _MARKS = "_-. /:"
@@ -87,7 +87,7 @@ class Asking(Known):
             text += "; it holds labels of people, which go to the verdicts of a judge in another "
             text += "table (judgelaw validate TABLE --with THIS --on COLUMN,...)"
             wish = Wishes(criteria=tuple(people))
-            choices = (*choices, Choice(when="people are the judge that is looked at", wish=wish))
+            choices = (Choice(when="people are the judge that is looked at", wish=wish), *choices)
         if not choices:
             text += ": rename it, or map it with columns={'verdict': 'NAME'}"
         return Problem(text=f"{text}", choices=choices)

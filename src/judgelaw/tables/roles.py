@@ -422,9 +422,7 @@ class _Reader(Asking, Beside):
             stat = self.look.stat(column)
             if stat.distinct > FEW or stat.longest > LONG or column in self.people_columns():
                 continue
-            if of_people(column) or folded(column).startswith(
-                ("gold", "label", "true", "expected")
-            ):
+            if of_people(column) or of_gold(column):
                 continue
             words = [word for word in self.look.words(column) if not is_empty(word)]
             if len(words) > 1 and all(is_verdict(word) for word in words):

@@ -276,7 +276,7 @@ def test_several_people_are_raters_or_one_for_each_criterion(ask, tmp_path):
 def test_an_import_says_how_it_reads_and_writes_nothing(ask, tmp_path):
     """--dry-run --human: roles with their reasons, what is left, the design."""
     path = written(
-        tmp_path / "t.csv", [{**row, "latency_ms": row["repeat"] * 7.5} for row in rows()]
+        tmp_path / "t.csv", [{**row, "latency_ms": i * 7.5} for i, row in enumerate(rows())]
     )
     code, out, err = ask("import", path, "--dry-run", "--human", "human")
     assert code == 0, err

@@ -242,12 +242,12 @@ def test_every_judge_meets_every_limit():
 
 def test_sampled_prompts_need_three_and_cover_their_drawing():
     two = drawn(world=WORLD, prompts=2)
-    (refused,) = decide(two, maximum("prompt", 0.9), design="sampled").limits
+    (refused,) = decide(two, maximum("prompt", 0.9), estimand=Estimand(design="sampled")).limits
     assert refused.verdict == "inconclusive"
     assert "fewer than 3 prompts" in refused.reason
     six = drawn(world=WORLD, prompts=6)
     (census,) = decide(six, maximum("prompt", 0.9)).limits
-    (sampled,) = decide(six, maximum("prompt", 0.9), design="sampled").limits
+    (sampled,) = decide(six, maximum("prompt", 0.9), estimand=Estimand(design="sampled")).limits
     assert sampled.upper > 2 * census.upper
     assert "drawing of prompts" in sampled.covers
 
@@ -255,7 +255,9 @@ def test_sampled_prompts_need_three_and_cover_their_drawing():
 def test_order_weights_reach_the_bounds():
     tensor = drawn(world=WORLD, repeats=4)
     weights = {tensor.orders[0]: 0.9, tensor.orders[1]: 0.1}
-    (found,) = decide(tensor, maximum("prompt", 0.1), order_weights=weights).limits
+    (found,) = decide(
+        tensor, maximum("prompt", 0.1), estimand=Estimand(order_weights=weights)
+    ).limits
     exact = infer(tensor, Estimand(order_weights=weights))
     assert found.estimate == pytest.approx(exact.estimate("prompt"))
     assert found.upper == exact.bounds("prompt", 0.95, "fixed")[1]
