@@ -16,12 +16,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "judgelaw.paper/1"
 
-_WORDS = {
-    "identity": "against its own arithmetic",
-    "regenerated": "against our simulation",
-    "recomputed": "against the calls given",
-}
-
 
 @click.command(
     epilog=examples(
@@ -85,13 +79,14 @@ def command(
 
     With RUN or TABLE and -o FOLDER: every empirical table of the paper in its layout (CSV, LaTeX,
     JSON) and Figures 1 to 6 and S1 (SVG, PDF, PNG), whatever the judges are called and however
-    deep. Published numbers stand beside only where judges and designs are the paper's own.
+    deep. Where a judge and its design are the paper's own, comparison.html holds the fresh calls
+    against the published figures: compatible, differs or cannot tell, and what could be seen.
 
     Without: every published figure beside the one that comes out here, with its tolerance.
     Simulated tables are regenerated; every table is checked for the paper's own identities; with
     --calls its empirical tables are recomputed. What does not agree is shown, never adjusted.
     """
-    from judgelaw.replication import check_identities
+    from judgelaw.replication import check_identities, comparison_page, count
 
     if (source is None) != (folder is None):
         raise click.UsageError("name both a run or table and, with -o, a folder for what is made")
@@ -105,15 +100,13 @@ def command(
     findings += _empirical(calls_file, layers, seed)
     findings += _simulated(items, datasets, experiments, seed)
     if json_file is not None:
-        counts = {v: sum(f.verdict == v for f in findings) for v in _VERDICTS}
-        write_json({"schema": SCHEMA, "summary": counts, "findings": findings}, json_file)
+        write_json({"schema": SCHEMA, "summary": count(findings), "findings": findings}, json_file)
     if page_file is not None:
-        _write_page(findings, page_file)
+        from judgelaw.runs import write_page
+
+        write_page(page_file, comparison_page(findings))
     if json_file != "-":
         _show(findings, show_all=show_all)
-
-
-_VERDICTS = ("agrees", "differs", "not available")
 
 
 def _make(source: str, folder: Path, items: int, seed: int, json_file: str | None) -> None:
@@ -217,65 +210,15 @@ def _layer_names(layers: tuple[str, ...]) -> dict[str, str]:
     return named
 
 
-def _sentence(findings: "Sequence[Finding]") -> str:
-    counts = {v: sum(f.verdict == v for f in findings) for v in _VERDICTS}
-    sentence = f"{counts['agrees']} of {len(findings)} comparisons agree"
-    sentence += f", {counts['differs']} differ"
-    if counts["not available"]:
-        sentence += f", {counts['not available']} cannot be made from what is given"
-    return sentence + "."
-
-
-def _write_page(findings: "Sequence[Finding]", target: Path) -> None:
-    """Write one page: a section for each published table, what differs first."""
-    from judgelaw.analysis import Table
-    from judgelaw.page import page
-    from judgelaw.runs import write_page
-
-    columns = ("row", "what", "held", "published", "here", "tolerance", "verdict")
-    groups: dict[str, list[Finding]] = {}
-    for finding in sorted(findings, key=lambda f: f.verdict != "differs"):
-        groups.setdefault(finding.table, []).append(finding)
-    tables = [
-        Table(
-            name=label.replace(":", "-"),
-            title=label,
-            columns=columns,
-            rows=tuple(tuple(_line(finding)[1:]) for finding in group),
-        )
-        for label, group in groups.items()
-    ]
-    write_page(target, page("The published figures, held against", _sentence(findings), tables))
-
-
 def _show(findings: "Sequence[Finding]", *, show_all: bool) -> None:
-    say(_sentence(findings) + "\n")
+    from judgelaw.replication import COMPARISON_COLUMNS, by_table, comparison_line, sentence
+
+    say(sentence(findings) + "\n")
     shown = [f for f in findings if show_all or f.verdict == "differs"]
     if shown:
-        columns = ("table", "row", "what", "held", "published", "here", "tolerance", "verdict")
-        rows = [_line(finding) for finding in shown]
-        show_table(columns, rows, title="every figure" if show_all else "what differs")
+        rows = [comparison_line(finding) for finding in shown]
+        title = "every figure" if show_all else "what differs"
+        show_table(COMPARISON_COLUMNS, rows, title=title)
         echo()
-    by_table: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        by_table.setdefault((finding.table, finding.kind), []).append(finding)
-    rows = [
-        [table, _WORDS[kind], *(str(sum(f.verdict == v for f in group)) for v in _VERDICTS)]
-        for (table, kind), group in by_table.items()
-    ]
-    show_table(("table", "held", *_VERDICTS), rows, title="by table")
-
-
-def _line(finding: "Finding") -> list[str]:
-    found = finding.found
-    here = "-" if found is None else found if isinstance(found, str) else f"{found:.6g}"
-    return [
-        finding.table,
-        finding.row,
-        finding.rule,
-        _WORDS[finding.kind],
-        finding.published,
-        here,
-        f"{finding.tolerance:.2g}",
-        finding.verdict,
-    ]
+    columns, rows = by_table(findings)
+    show_table(columns, rows, title="by table")

@@ -5,6 +5,7 @@ from judgelaw.replication.corpus import (
     comparable_corpus as comparable_corpus,
     find_corpus as find_corpus,
 )
+from judgelaw.replication.fresh_calls import compare_fresh as compare_fresh
 from judgelaw.replication.layouts import Layout as Layout, write_layouts as write_layouts
 from judgelaw.replication.open_studies import (
     SAMPLED_PROMPTS as SAMPLED_PROMPTS,
@@ -28,6 +29,14 @@ from judgelaw.replication.paper_check import (
     compare_panel as compare_panel,
     compare_point as compare_point,
 )
+from judgelaw.replication.paper_comparison import (
+    COMPARISON_COLUMNS as COMPARISON_COLUMNS,
+    by_table as by_table,
+    comparison_line as comparison_line,
+    comparison_page as comparison_page,
+    count as count,
+    sentence as sentence,
+)
 from judgelaw.replication.paper_figures import draw_figures as draw_figures
 from judgelaw.replication.paper_parts import PaperData as PaperData, gather as gather
 from judgelaw.replication.paper_protocol import protocol_files as protocol_files
@@ -49,7 +58,6 @@ from judgelaw.replication.published_numbers import (
     Span as Span,
     published as published,
     stated as stated,
-    tally as tally,
 )
 from judgelaw.replication.simulation_figure import (
     Mark as Mark,

@@ -122,10 +122,12 @@ def comparable_corpus(
     tensors: Mapping[tuple[str | None, str], VerdictTensor],
     seconds: Seconds | None = None,
 ) -> Corpus | None:
-    """Return the paper's corpus, where judges and designs are its own; None for any other calls.
+    """Return what of these calls is of the paper's judges and designs; None without any of it.
 
-    A run says which models answered: another model under a published name, or a simulated one, is
-    not the published judge. A table has nothing but names: they have to say the model.
+    One judge is enough, and a part of the items: what is compared then says how little it could
+    see. Prompts, orders and repeats have to be as many as the paper's, since plug-in values depend
+    on them. A run says which models answered: another model under a published name, or a simulated
+    one, is not the published judge. A table has nothing but names: they have to say the model.
     """
     designs = {
         row["layer"]: tuple(int(row[axis]) for axis in ("items", "prompts", "orders", "repeats"))
@@ -133,17 +135,26 @@ def comparable_corpus(
     }
     judges = dict.fromkeys(judge for judge in [*parts.panel, parts.judge] if judge)
     names = {judge: _published_judge(judge, configurations.get(judge)) for judge in judges}
-    if None in names.values() or len(set(names.values())) < len(names):
+    known_names = [name for name in names.values() if name is not None]
+    if len(set(known_names)) < len(known_names):
         return None
-    if any(_design(tensor) != designs[part] for part, tensor in parts.layers.items()):
-        return None
-    if any(_design(tensor) != _PANEL for tensor in parts.panel.values()):
-        return None
-    layers = {part: tensors[key] for part, key in parts.streams.items()}
-    known = {str(names[judge]): tensor for judge, tensor in parts.panel.items()}
+    layers = {
+        part: tensors[key]
+        for part, key in parts.streams.items()
+        if _fits(parts.layers[part], designs[part])
+    }
+    known = {
+        name: tensor.prefix(PANEL_REPEATS)
+        for judge, tensor in parts.panel.items()
+        if (name := names[judge]) is not None and _fits(tensor, _PANEL)
+    }
     of_qwen = layers if parts.judge is not None and names[parts.judge] == QWEN else {}
+    if not known and not of_qwen:
+        return None
     made: dict[str, Key | None] = {
-        str(names[judge]): (parts.panel_layer, judge) for judge in parts.panel
+        name: (parts.panel_layer, judge)
+        for judge in parts.panel
+        if (name := names[judge]) is not None and name in known
     }
     times = _times({**made, **{part: parts.streams[part] for part in of_qwen}}, seconds or {})
     return Corpus(layers=of_qwen, panel=known, seconds=times)
@@ -158,8 +169,11 @@ def _published_judge(judge: str, configuration: Mapping[str, Cell] | None) -> st
     return next((name for name, model in _MODELS.items() if re.search(model, plain)), None)
 
 
-def _design(tensor: VerdictTensor) -> tuple[int, ...]:
-    return (*tensor.counts.shape[:3], tensor.depth[0])
+def _fits(tensor: VerdictTensor, design: tuple[int, ...]) -> bool:
+    """Whether a stream has a published design, on as many items or on fewer."""
+    items, prompts, orders = tensor.counts.shape[:3]
+    depth = tensor.depth[0]
+    return items <= design[0] and (prompts, orders) == design[1:3] and depth >= design[3]
 
 
 def _sorted_by_part(tensors: Iterable[Key], declared: Mapping[str, str]) -> dict[Key, Key]:

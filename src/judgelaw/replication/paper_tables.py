@@ -30,7 +30,7 @@ Value = float | str | Band | None
 Values = Mapping[str, Value]
 """By column of a published table; a column that is missing cannot be had from these calls."""
 
-_DEPTHS = {"control": 8, "evaluation": 8, "reference": 16, "broad": 4}
+DEPTHS = {"control": 8, "evaluation": 8, "reference": 16, "broad": 4}
 _VERDICTS = ("candidate_1", "candidate_2", "tie", INVALID)
 Recompute = Callable[["Analysed", Row], Values]
 
@@ -44,9 +44,9 @@ class Analysed(AnalysedParts):
 
 def _analysed(corpus: Corpus, how: Resampling) -> Analysed:
     """Analyse the corpus at the depths of the paper, every cell of a stream at the same depth."""
-    cut = {part: complete_ranks(t, _DEPTHS[part]) for part, t in corpus.layers.items()}
+    cut = {part: complete_ranks(t, DEPTHS[part]) for part, t in corpus.layers.items()}
     layers = {part: tensor for part, tensor in cut.items() if tensor is not None}
-    if "reference" in layers and layers["reference"].depth[0] < _DEPTHS["reference"]:
+    if "reference" in layers and layers["reference"].depth[0] < DEPTHS["reference"]:
         del layers["reference"]
     found = analyse_parts(layers, corpus.panel, judge=QWEN, how=how)
     return Analysed(corpus=corpus, **vars(found))

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -110,8 +110,8 @@ def published() -> Tables:
     }
 
 
-Kind = Literal["identity", "regenerated", "recomputed"]
-Verdict = Literal["agrees", "differs", "not available"]
+Kind = Literal["identity", "regenerated", "recomputed", "fresh"]
+Verdict = Literal["agrees", "compatible", "differs", "cannot tell", "not available"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,8 @@ class Finding:
 
     Attributes:
         kind: "identity" (the paper against its own arithmetic), "regenerated" (against our
-            simulation) or "recomputed" (against a calls table).
+            simulation), "recomputed" (against the same calls) or "fresh" (against other calls of
+            the same judges).
         table: label of the published table, or `text:` and what the text speaks of.
         row: the row, in words.
         rule: what was compared.
@@ -128,7 +129,10 @@ class Finding:
         found: what it was held against, None where that is not to be had.
         tolerance: how far the two may be apart: rounding of the printed digits, and where chance
             is in play four standard errors of the difference.
-        verdict: "agrees", "differs", or "not available".
+        verdict: "agrees", "differs", or "not available"; of fresh calls "compatible", "differs",
+            or "cannot tell".
+        interval: of the difference, fresh less published, for all figures of a table together.
+        seen: the difference that the comparison would have called one in 80 % of replications.
     """
 
     kind: Kind
@@ -139,6 +143,8 @@ class Finding:
     found: float | str | None
     tolerance: float
     verdict: Verdict
+    interval: tuple[float, float] | None = None
+    seen: float | None = None
 
 
 AXES = (
@@ -185,12 +191,3 @@ def stated(
     if found == printed:
         verdict = "agrees"
     return Finding(kind, table, row, rule, printed, found, 0.0, verdict)
-
-
-def tally(findings: Iterable[Finding]) -> Mapping[str, Mapping[str, int]]:
-    """Count verdicts by table."""
-    counts: dict[str, dict[str, int]] = {}
-    for finding in findings:
-        row = counts.setdefault(finding.table, {"agrees": 0, "differs": 0, "not available": 0})
-        row[finding.verdict] += 1
-    return counts

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from judgelaw.study import FrozenRun
 
 TABLES, FIGURES = "tables", "figures"
-SUMMARY = "paper.json"
+SUMMARY, COMPARISON = "paper.json", "comparison.html"
 SCHEMA = "judgelaw.paper-folder/1"
 _SIMULATED_ITEMS = 200_000
 _CHECKS = (
@@ -38,7 +38,8 @@ class PaperFolder:
         tables: the tables by file name.
         figures: names of the figures.
         left_out: why a table or figure of the paper cannot be made from these calls.
-        published: published figures beside ours, empty unless judges and designs are the paper's.
+        published: what must hold exactly, and published figures beside these; empty without any
+            judge and design of the paper.
         files: every file.
     """
 
@@ -96,6 +97,12 @@ def write_paper(
         published=_beside_published(calls, data),
         files=(*files, folder / SUMMARY),
     )
+    if made.published:
+        from judgelaw.replication import comparison_page
+        from judgelaw.runs.answers import write_page
+
+        write_page(folder / COMPARISON, comparison_page(made.published))
+        made = replace(made, files=(*made.files, folder / COMPARISON))
     with writing(folder):
         text = json.dumps(_summary(data, made), indent=1, ensure_ascii=False) + "\n"
         (folder / SUMMARY).write_text(text, encoding="utf-8", newline="")
@@ -195,9 +202,9 @@ def prompt_hashes(frozen: "FrozenRun") -> dict[str, str]:
 
 
 def _beside_published(calls: "Source", data: "PaperData") -> "tuple[Finding, ...]":
-    """Hold the tables against the published ones, where judges and designs are the paper's own."""
-    from judgelaw.replication import comparable_corpus, recompute
+    """Hold fresh calls against the published ones, where judges and designs are the paper's own."""
+    from judgelaw.replication import comparable_corpus, compare_fresh
 
     seconds = None if calls.folder is None else calls.folder.seconds(calls.tensors)
     corpus = comparable_corpus(data.parts, data.configurations, calls.tensors, seconds)
-    return () if corpus is None else recompute(corpus, resampling=data.found.how)
+    return () if corpus is None else compare_fresh(corpus, resampling=data.found.how)

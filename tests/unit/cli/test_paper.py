@@ -101,7 +101,11 @@ def test_tables_and_figures_of_any_calls_go_to_a_folder(calls, capsys, tmp_path)
     found = json.loads(out)
     assert found["judge"] == "Qwen3.6-27B"
     assert "judge_configurations" in found["left_out"]
-    assert found["published"] == []
+    kinds = {finding["kind"] for finding in found["published"]}
+    assert kinds == {"identity", "fresh"}
+    page = (tmp_path / "made/comparison.html").read_text()
+    assert "consequences hold exactly" in page
+    assert "Not asked on the paper&#39;s design: GPT-OSS-120B" in page
 
 
 @pytest.mark.parametrize(

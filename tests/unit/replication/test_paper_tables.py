@@ -380,10 +380,15 @@ def test_published_numbers_stand_beside_the_papers_own_judges_and_designs_only(p
     assert list(corpus.panel) == list(JUDGES)
     models = {judge: {"model": "simulated"} for judge in parts.panel}
     assert comparable_corpus(parts, models, published_design) is None
-    fewer = published_design | {("broad", "Qwen/Qwen3.6-27B"): drawn(368, 4, 4, prefix="b")}
-    assert comparable_corpus(find_parts(fewer), {}, fewer) is None
+    fewer = published_design | {("broad", "Qwen/Qwen3.6-27B"): drawn(36, 4, 4, prefix="b")}
+    assert len(comparable_corpus(find_parts(fewer), {}, fewer).layers["broad"].items) == 36
+    more = published_design | {("broad", "Qwen/Qwen3.6-27B"): drawn(370, 4, 4, prefix="b")}
+    assert "broad" not in comparable_corpus(find_parts(more), {}, more).layers
+    shallow = published_design | {("reference", "Qwen/Qwen3.6-27B"): drawn(50, 8, 3)}
+    assert "reference" not in comparable_corpus(find_parts(shallow), {}, shallow).layers
     renamed = {(layer, judge.replace("gemma", "otter")): t for (layer, judge), t in fewer.items()}
-    assert comparable_corpus(find_parts(renamed), {}, renamed) is None
+    panel = comparable_corpus(find_parts(renamed), {}, renamed).panel
+    assert set(panel) == set(JUDGES) - {"Gemma-3-27B-IT"}
 
 
 @pytest.mark.parametrize(
@@ -401,7 +406,11 @@ def test_another_model_of_a_published_family_is_another_judge(
         (layer, judge.replace(published_name, other)): t
         for (layer, judge), t in published_design.items()
     }
-    assert comparable_corpus(find_parts(renamed), {}, renamed) is None
+    whole = comparable_corpus(find_parts(published_design), {}, published_design)
+    corpus = comparable_corpus(find_parts(renamed), {}, renamed)
+    (gone,) = set(whole.panel) - set(corpus.panel)
+    assert gone.split("-")[0].split()[0].lower()[:4] in published_name.lower()
+    assert (corpus.layers == {}) == (gone == "Qwen3.6-27B")
 
 
 def test_a_corpus_with_times_has_its_twenty_one_slopes_and_spans(published_design):
