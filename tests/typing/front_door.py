@@ -82,6 +82,12 @@ def against_people(waves: list[str]) -> str:
     return repr(validation)
 
 
+def jury(tables: dict[str, str]) -> str:
+    found = jl.panel(tables, size=3, ties="first")
+    assert_type(found, jl.PanelAnswer)
+    return repr(found)
+
+
 def judge(call: jl.Call) -> jl.Reply | str:
     assert_type(call.text, str)
     assert_type(call.seed, int | None)
