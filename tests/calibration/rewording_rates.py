@@ -1,6 +1,8 @@
 """Rewordings whose law is planted: a judge that heeds how its prompt is worded, in a known way.
 
     python tests/calibration/rewording_rates.py           200 draws at K = 6, 12, 24, about an hour
+    python tests/calibration/rewording_rates.py --laws    the same, verdicts drawn from the laws
+    python tests/calibration/rewording_rates.py --estimates --draws 4000   for the bias alone
     python tests/calibration/rewording_rates.py --ahead   does the number that is named decide?
 
 A study draws rewordings by rule: twelve sentences with two wordings each, the order of three
@@ -30,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 from judgelaw.decide import more_prompts
+from judgelaw.estimate import decompose
 from judgelaw.runs import read_source
 from judgelaw.runs.auditing import Shown, acquire_study
 from judgelaw.streams import stream
@@ -187,8 +190,8 @@ def draw(folder: Path, seed: int, prompts: int) -> dict[str, Found]:
     return {judge: recovered(tensors[judge]) for judge in JUDGES}
 
 
-def draw_without_calls(folder: Path, seed: int, prompts: int) -> dict[str, Found]:
-    """Do the same with verdicts drawn from the laws: many times as fast."""
+def without_calls(folder: Path, seed: int, prompts: int) -> dict[str, VerdictTensor]:
+    """Return verdicts drawn from the laws of the rewordings: many times as fast."""
     loaded = load_study(study(folder, seed, prompts))
     texts = [draw.template.text for draw in draws_by_rule(loaded.study, prompts)]
     levels = np.array([[level(text, feature) for text in texts] for feature in range(FEATURES)])
@@ -197,8 +200,27 @@ def draw_without_calls(folder: Path, seed: int, prompts: int) -> dict[str, Found
         own = levels if judge == "many" else np.tile(levels[len(PAIRS)], (ITEMS, 1))
         p = 0.5 + REACH * own
         laws = np.stack([p, 1 - p], axis=-1)[:, :, None]
-        found[judge] = recovered(VerdictTensor.from_counts(counts(laws, REPEATS, rng)))
+        found[judge] = VerdictTensor.from_counts(counts(laws, REPEATS, rng))
     return found
+
+
+def draw_without_calls(folder: Path, seed: int, prompts: int) -> dict[str, Found]:
+    """Do the same as `draw` without asking anybody."""
+    tensors = without_calls(folder, seed, prompts)
+    return {judge: recovered(tensor) for judge, tensor in tensors.items()}
+
+
+def biases(draws: int) -> None:
+    """Print estimates over the truth at K = 6, 12 and 24: many draws tell a bias of less."""
+    with tempfile.TemporaryDirectory() as folder:
+        for prompts in (6, 12, 24):
+            drawn = [without_calls(Path(folder), seed, prompts) for seed in range(draws)]
+            for judge in JUDGES:
+                parts = (decompose(each[judge], design="sampled").prompt for each in drawn)
+                ratios = np.array([part.mean() for part in parts]) / truth(judge)
+                error = ratios.std(ddof=1) / draws**0.5
+                said = f"estimate/truth {ratios.mean():.4f} +- {error:.4f}"
+                print(f"K = {prompts:2}  {judge:5} {said} over {draws}", flush=True)
 
 
 @dataclass(frozen=True)
@@ -316,9 +338,12 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--laws", action="store_true", help="draw verdicts from the laws")
+    parser.add_argument("--estimates", action="store_true", help="no intervals, implies --laws")
     parser.add_argument("--ahead", action="store_true")
     asked = parser.parse_args()
     if asked.ahead:
         outlooks(asked.draws)
+    elif asked.estimates:
+        biases(asked.draws)
     else:
         table(asked.draws, draw_without_calls if asked.laws else draw)

@@ -172,7 +172,8 @@ class Rules(Model):
     """What a generator without a model may change; what is left out stays as it is.
 
     Attributes:
-        order: the entries of every list, such as one of criteria, in any order.
+        order: the entries of every list, such as one of criteria, in any order; but for lists whose
+            text says that their sequence means something, as in "the most important first".
         numbering: how the entries of every list begin; `true` for any of six ways.
         wrappers: a heading around the instructions, from the grammar `wrappers` or an own one.
         labels: other words for the labels that the judge answers with, the first ones together, the

@@ -79,7 +79,7 @@ class RuleSource:
         whole, last = list[str](), 0
         for listing in lists(literal, self.labels):
             entries = list(listing.entries)
-            if self.rules.order:
+            if self.rules.order and not listing.in_sequence:
                 sequence = [int(n) for n in rng.permutation(len(entries))]
                 made.setdefault("order", []).append(sequence)
                 entries = [entries[n] for n in sequence]
@@ -157,12 +157,21 @@ def _replaced(text: str, labels: Labels, said: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """A list in a text: marks and entries between two places."""
+    """A list in a text: marks and entries between two places.
+
+    Attributes:
+        start, end: its place.
+        marks: how its entries begin.
+        entries: without their marks.
+        in_sequence: whether the text says that the sequence means something, as in "the most
+            important first"; another order would be another rubric.
+    """
 
     start: int
     end: int
     marks: tuple[str, ...]
     entries: tuple[str, ...]
+    in_sequence: bool = False
 
     @property
     def indent(self) -> str:
@@ -179,6 +188,18 @@ _ENTRY = re.compile(
     rf"(?m)^(?P<mark>{MARK.pattern})(?P<text>.*(?:\n[ \t]+(?!\s)(?!{MARK.pattern}).*)*)"
 )
 """An entry of a list, with the lines that go on with it."""
+_LEADS_SEQUENCE = re.compile(
+    r"\b(?:(?:this|that|following|given|decreasing|descending|ascending|increasing) "
+    r"(?:order|sequence)|in (?:order|sequence)|order of|(?:by|of) (?:importance|priority)"
+    r"|priorit(?:y|ies|i[sz]e[sd]?)|important (?:\w+ )?(?:first|last)|most to least|least to most"
+    r"|steps?|ranked|one after (?:the other|another))\b",
+    re.IGNORECASE,
+)
+_IN_SEQUENCE = re.compile(
+    r"(?:first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|after that|finally|last(?:ly)?"
+    r"|step \d+|otherwise)\b",
+    re.IGNORECASE,
+)
 
 
 def lists(text: str, labels: Labels) -> list[Listing]:
@@ -198,6 +219,7 @@ def lists(text: str, labels: Labels) -> list[Listing]:
             end=entries[-1].end(),
             marks=tuple(e["mark"] for e in entries),
             entries=tuple(e["text"] for e in entries),
+            in_sequence=_says_sequence(text[: entries[0].start()], [e["text"] for e in entries]),
         )
         for entries in found
         if len(entries) >= _FEWEST and not any(_says_label(e, labels) for e in entries)
@@ -208,3 +230,9 @@ def _says_label(entry: re.Match[str], labels: Labels) -> bool:
     mark = entry["mark"].strip(" \t-*•–.()")
     begins = next((m.start() for m in labels.find(entry["text"])), -1)
     return mark in labels.words or 0 <= begins <= 1
+
+
+def _says_sequence(before: str, entries: Sequence[str]) -> bool:
+    """Whether the paragraph that leads to a list, or one of its entries, speaks of a sequence."""
+    lead = before.rstrip().rpartition("\n\n")[2]
+    return bool(_LEADS_SEQUENCE.search(lead)) or any(map(_IN_SEQUENCE.match, entries))

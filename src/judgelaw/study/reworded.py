@@ -593,10 +593,17 @@ def _of_rules(study: Study, prompts: Reworded) -> Iterator[Problem]:
         yield Problem(path=keys, text=text)
     fields, labels = fields_of(study), Labels(labels_of(study))
     parts = split(prompts.text or "", fields)
-    if (rules.order or rules.numbering) and not any(lists(t, labels) for t in parts[::2]):
+    listed = [listing for literal in parts[::2] for listing in lists(literal, labels)]
+    if (rules.order or rules.numbering) and not listed:
         which = "order" if rules.order else "numbering"
         text = "the template has no list of two entries or more; write one, or leave it out"
         yield Problem(path=(*keys, which), text=text)
+    elif rules.order and all(listing.in_sequence for listing in listed):
+        text = (
+            "the template says that its lists are in a sequence, which another order would change; "
+            "leave it out"
+        )
+        yield Problem(path=(*keys, "order"), text=text)
     for label in rules.labels:
         if not any(labels.count(literal)[label] for literal in parts[::2]):
             text = f"{label!r}, is not in the template; leave it out"

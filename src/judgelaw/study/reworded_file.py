@@ -130,8 +130,13 @@ def _rewording(loaded: LoadedStudy, template: Template, who: str | None) -> dict
 def _usable_rules(study: Study, template: Template) -> dict[str, bool]:
     """Return the rules that change something in a template, but for those that need words."""
     labels = Labels(labels_of(study))
-    listed = any(lists(literal, labels) for literal in template.parts[::2])
-    return {**({"order": True, "numbering": True} if listed else {}), "wrappers": True}
+    listed = [listing for literal in template.parts[::2] for listing in lists(literal, labels)]
+    free = not all(listing.in_sequence for listing in listed)
+    return {
+        **({"order": True} if free else {}),
+        **({"numbering": True} if listed else {}),
+        "wrappers": True,
+    }
 
 
 def _judge_of(loaded: LoadedStudy, file: str) -> Mapping[str, Any]:

@@ -60,6 +60,16 @@ def test_rules_reword_and_the_study_that_is_written_is_audited(run, study, tmp_p
     assert any("the answer is about prompts like these" in w for w in judge["warnings"])
 
 
+def test_rules_leave_a_list_in_sequence_as_it_is(run, tmp_path):
+    text = TEMPLATE.replace("Criteria:", "Criteria, the most important first:")
+    prompts = {"policy": "census", "templates": [{"id": "mine", "text": text}]}
+    path = write_study(tmp_path, [simulated_judge()], prompts=prompts)
+    code, _, _ = run("reword", path, "--with", "rules", "--count", 5)
+    assert code == 0
+    rules = load_study(tmp_path / "study-reworded.yaml").study.prompts.rules
+    assert (rules.order, rules.numbering, rules.wrappers) == (False, True, True)
+
+
 def test_a_model_rewords_and_json_holds_what_was_refused(run, tmp_path):
     with Provider(act=reworder(broken=0.4)) as server:
         path = write_study(tmp_path, [chat_judge(server.base_url)], prompts=ONE)

@@ -160,6 +160,37 @@ def test_lists_of_labels_keep_their_sequence():
     assert found.entries == ("one\n  goes on", "two")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Judge by these, the most important first:\n\n- one\n- two",
+        "Criteria in order of importance:\n- one\n- two",
+        "Go through these steps:\n1. one\n2. two",
+        "How to judge:\n- First look at one\n- Then look at two",
+    ],
+)
+def test_a_list_whose_sequence_means_something_keeps_it(tmp_path, text):
+    """Another order would be another rubric, and no check of a text could see it."""
+    labels = Labels(("A", "B"))
+    (found,) = lists(text, labels)
+    assert found.in_sequence
+    free = "\n\nAlso:\n- three\n- four\n- five\n"
+    assert [listing.in_sequence for listing in lists(text + free, labels)] == [True, False]
+    asked = "{instruction}\n{candidate_a}\n{candidate_b}\nReply with A, B or TIE."
+    drawn = templates(tmp_path / "a", text=f"{text}{free}{asked}", rules={"order": True}, count=30)
+    assert all(text in template.text for template in drawn)
+    assert len({template.sha256 for template in drawn}) == 6
+    said = refused(tmp_path / "b", text=f"{text}\n{asked}", rules={"order": True})
+    assert "its lists are in a sequence, which another order would change" in said
+
+
+def test_a_list_that_says_nothing_of_a_sequence_is_free():
+    labels = Labels(("A", "B"))
+    text = "The first answer is A. Judge in this order.\n\nCriteria:\n- one\n- two"
+    assert [listing.in_sequence for listing in lists(text, labels)] == [False]
+    assert [listing.in_sequence for listing in lists(TEMPLATE, labels)] == [False]
+
+
 def test_a_scale_is_not_counted_with_its_own_numbers(tmp_path):
     """Where labels are numbers, entries of lists are not numbered."""
     text = "Rate it.\n- clear\n- short\n{instruction}\n{candidate}\nReply with 1, 2 or 3."
