@@ -375,8 +375,10 @@ class Asking(Known):
         once = counts or (len(values) <= FEW and self.once_a_cell(column))
         if "repeat" in found and once:
             return ["repeat"]
-        found = [part for part in found if part != "repeat"]
-        if INPUTS.fullmatch(folded(column)) or len(values) > FEW:
+        # By its name it counts something; what else varies within a cell is asked about too.
+        numbered = "repeat" in found and all(value.strip().isdigit() for value in values)
+        found = [*(["repeat"] if numbered else []), *(part for part in found if part != "repeat")]
+        if not numbered and (INPUTS.fullmatch(folded(column)) or len(values) > FEW):
             return ["item", *found]
         return found or (["repeat"] if counts and "repeat" not in self.roles else [])
 
