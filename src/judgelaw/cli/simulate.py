@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,6 +13,9 @@ from judgelaw.frames import plain
 from judgelaw.record_files import read_regular
 from judgelaw.replication import CustomStudy, DecisionStudy, PanelStudy, PointStudy, SampledStudy
 from judgelaw.worlds import SPEC_KEYS, World
+
+if TYPE_CHECKING:
+    from judgelaw.replication import Layout
 
 _SUFFIXES = (".svg", ".pdf", ".png")
 
@@ -153,6 +156,14 @@ SCHEMA = "judgelaw.simulation/1"
 _json = click.option(
     "--json", "json_file", metavar="FILE", help="Write JSON; - for stdout, without the table."
 )
+_tables = click.option(
+    "-o",
+    "--out",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Write the table of the paper as CSV, LaTeX and JSON.",
+)
 _seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 
 
@@ -188,6 +199,7 @@ def command() -> None:
     metavar="FILE",
     help="Write the table and the panels as one page.",
 )
+@_tables
 @_seed
 @_json
 def point(
@@ -195,6 +207,7 @@ def point(
     items: int,
     figure_file: Path | None,
     page_file: Path | None,
+    folder: Path | None,
     seed: int,
     json_file: str | None,
 ) -> None:
@@ -215,6 +228,10 @@ def point(
         save_figure(figure(study), figure_file)
     if page_file is not None:
         _write_page(study, point_sentence(study), POINT, page_file)
+    if folder is not None:
+        from judgelaw.replication import point_layout
+
+        _write_layout(point_layout(study), folder)
     _present("point", study, POINT, point_sentence(study), json_file)
 
 
@@ -223,23 +240,31 @@ def point(
 @_number("--items", 50, "Items per data set.")
 @_number("--prompts", 6)
 @click.option("--tau", type=float, default=0.02, show_default=True, help="Threshold of the rule.")
+@_tables
 @_seed
 @_json
-def decision(*, seed: int, json_file: str | None, **options: Any) -> None:
+def decision(*, seed: int, folder: Path | None, json_file: str | None, **options: Any) -> None:
     """How often "mean prompt component above tau" fires, at truth 0 and at .03."""
     from judgelaw.replication import simulate_decision
 
     with progress("simulating items", 2 * options["datasets"] * options["items"]) as advance:
         study = simulate_decision(**options, seed=seed, progress=advance)
+    if folder is not None:
+        from judgelaw.replication import decision_layout
+
+        _write_layout(decision_layout(study), folder)
     _present("decision", study, DECISION, decision_sentence(study), json_file)
 
 
 @command.command(epilog=examples("judgelaw simulate panel --experiments 5000"))
 @_number("--experiments", 20_000, "Per law.")
 @_number("--items", 50, "Items per experiment.")
+@_tables
 @_seed
 @_json
-def panel(*, experiments: int, items: int, seed: int, json_file: str | None) -> None:
+def panel(
+    *, experiments: int, items: int, folder: Path | None, seed: int, json_file: str | None
+) -> None:
     """Coverage of the panel interval and of the exact call interval, K = 6, R = 4 and 8.
 
     The published table does not give its laws: concentrated is (.9, .05, .03, .02) here, diffuse
@@ -249,6 +274,10 @@ def panel(*, experiments: int, items: int, seed: int, json_file: str | None) -> 
 
     with progress("simulating items", 4 * experiments * items) as advance:
         study = simulate_panel(experiments=experiments, items=items, seed=seed, progress=advance)
+    if folder is not None:
+        from judgelaw.replication import panel_layout
+
+        _write_layout(panel_layout(study), folder)
     _present("panel", study, PANEL, panel_sentence(study), json_file)
 
 
@@ -327,6 +356,14 @@ def _write_page(study: Any, sentence: str, columns: Any, target: Path) -> None:
     label = "Bias of the plug-in and of the corrected estimates over repeats, panels a to d"
     chart = figure_view("simulation", figure(study), label=label)
     write_page(target, page("Known-law simulation", sentence, [table], [chart]))
+
+
+def _write_layout(layout: "Layout", folder: Path) -> None:
+    """Write a table of the paper in every format."""
+    from judgelaw.replication import write_layouts
+
+    files = write_layouts({layout.name: layout}, folder)
+    say(f"{', '.join(path.name for path in files)} are in {folder}", err=True)
 
 
 def _present(name: str, study: Any, columns: Any, sentence: str, json_file: str | None) -> None:

@@ -59,6 +59,11 @@ from judgelaw.replication.published_numbers import (
     published as published,
     stated as stated,
 )
+from judgelaw.replication.simulated_layouts import (
+    decision_layout as decision_layout,
+    panel_layout as panel_layout,
+    point_layout as point_layout,
+)
 from judgelaw.replication.simulation_figure import (
     Mark as Mark,
     figure as figure,

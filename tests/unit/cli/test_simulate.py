@@ -158,3 +158,13 @@ def test_mistakes_in_a_world_file_name_the_line(text, message, capsys, tmp_path)
     code, _, err = run(capsys, "simulate", "custom", str(path))
     assert code == 2
     assert message in err
+
+
+def test_a_table_of_the_paper_goes_to_a_folder_in_every_format(capsys, tmp_path):
+    run(capsys, "simulate", "decision", "--datasets", "40", "-o", str(tmp_path))
+    assert {path.suffix for path in tmp_path.glob("decision_simulation.*")} == {
+        *(".csv", ".tex", ".json")
+    }
+    lines = (tmp_path / "decision_simulation.csv").read_text().splitlines()
+    assert lines[0] == "Truth,R,Plug-in fires,Debiased fires,MC error"
+    assert len(lines) == 7
