@@ -1,5 +1,7 @@
 """Frames of Spark and Dask come through narwhals, and give the tensor that a file gives."""
 
+import gc
+
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -10,6 +12,7 @@ from judgelaw.tables import read_tensor, read_tensors
 from support.calls import assert_same, slow, table, write_csv
 
 sql = pytest.importorskip("pyspark.sql", reason="Spark is not installed")
+sc = pytest.importorskip("pyspark", reason="Spark is not installed")
 dataframe = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
 # Sockets of the gateway to Java.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -31,7 +34,12 @@ def spark():
     session = sql.SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
+    gateway = session.sparkContext._gateway
     session.stop()
+    gateway.shutdown()
+    sc.SparkContext._gateway = sc.SparkContext._jvm = None
+    del session, gateway
+    gc.collect()  # its sockets are let go of here, and not in somebody else's test
 
 
 def frame(spark, rows):
