@@ -172,7 +172,7 @@ def commands(argv: Sequence[str], error: UnclearTableError) -> Iterator[str]:
 
     options = settled(problems).options()
     more = [word for problem in problems for word in problem.choices[0].more]
-    yield "with the first answer to each:"
+    yield "with the first answer to each, if that is so:"
     yield f"    {join(['judgelaw', *with_options(argv, options), *_unsaid(argv, more)])}"
 
 

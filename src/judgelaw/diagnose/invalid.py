@@ -117,8 +117,8 @@ def invalid_finding(found: InvalidSensitivity | None, *, subject: str) -> Findin
         name="invalid_outputs",
         verdict=severity,
         headline=(
-            f"{100 * found.rate:.3g} of 100 replies hold no verdict; {as_tie}leaving them out "
-            f"{left_out}."
+            f"{100 * found.rate:.3g} of 100 replies hold no verdict; {as_tie}not counting such "
+            f"replies {left_out}."
         ),
         advice=_ADVICE[severity == "ok"],
         subject=subject,
