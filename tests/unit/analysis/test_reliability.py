@@ -134,3 +134,25 @@ def test_one_call_a_cell_tells_none_of_it():
     assert reliability.icc(once) is None
     assert reliability.prompt_shared(once) is None
     assert reliability.dependability(once) == []
+
+
+def test_of_many_items_groups_are_left_out_with_the_same_error(monkeypatch):
+    """The work grows with the items; a group at a time gives the interval of an item at a time."""
+    rng = np.random.default_rng(3)
+    right = rng.beta(4, 1, size=(1_200, 1, 1, 1)) * np.ones((1_200, 2, 1, 1))
+    laws = np.concatenate([right, 1 - right], axis=-1)
+    tensor = VerdictTensor.from_laws(laws, repeats=3, seed=4, verdicts=("pass", "fail"))
+    grouped = reliability.icc(tensor)
+    asked = []
+    left_out = reliability._left_out
+    monkeypatch.setattr(
+        reliability, "_left_out", lambda t: (asked.append(1) or rows for rows in left_out(t))
+    )
+    reliability.icc(tensor)
+    assert len(asked) == reliability._MOST_GROUPS
+    monkeypatch.setattr(reliability, "_left_out", left_out)
+    monkeypatch.setattr(reliability, "_MOST_GROUPS", 5_000)
+    single = reliability.icc(tensor)
+    assert grouped.estimate == single.estimate
+    width = (grouped.high - grouped.low) / (single.high - single.low)
+    assert 0.85 < width < 1.15

@@ -9,11 +9,12 @@ and every mean over items is of distinct items, so that nothing is biased upward
 
 with F(s, K) = (1 - s/K) K/(K-1)/s for s of K prompts, likewise for orders, and the product for
 their interaction. All prompts and orders together have F = 0. Intervals leave one item, or one
-cluster of items, out at a time.
+cluster of items, out at a time; of many, one group of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import exp, log, sqrt
 
 import numpy as np
@@ -23,12 +24,14 @@ from judgelaw.analysis.catalogue import Entry
 from judgelaw.arrays import PAIR, Floats
 from judgelaw.estimate import decompose, dissimilarity_of, similarity_of
 from judgelaw.quantities import Estimate
+from judgelaw.streams import stream
 from judgelaw.tensor import INVALID, VerdictTensor
 from judgelaw.uncertainty import clusters_of, t_quantile
 
 _SIDE = 0.975
 _ROUNDING = 1e-12
 _LEAST_ITEMS = 3
+_MOST_GROUPS = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,11 +141,19 @@ def _between(laws: Floats, M: Floats, rows: Floats) -> float:
     return float((sums @ M @ sums - own) / (n * (n - 1)))
 
 
-def _left_out(tensor: VerdictTensor) -> list[Floats]:
-    """Return which items stay as each item, or each cluster, is left out."""
+def _left_out(tensor: VerdictTensor) -> Iterator[Floats]:
+    """Yield which items stay as each item, or each cluster, is left out.
+
+    Of more than `_MOST_GROUPS`, random groups of equal size take turns (the delete-a-group
+    jackknife), so that the work grows with the items and not with their square.
+    """
     N, clusters = len(tensor.items), clusters_of(tensor.clusters)
     of = np.arange(N) if clusters is None else clusters.of
-    return [(of != c).astype(float) for c in range(int(of.max()) + 1)]
+    groups = int(of.max()) + 1
+    if groups > _MOST_GROUPS:
+        of = (stream(0, "jackknife groups").permutation(groups) % _MOST_GROUPS)[of]
+    for c in range(min(groups, _MOST_GROUPS)):
+        yield (of != c).astype(float)
 
 
 def _one_less(of: Callable[[Floats], float], tensor: VerdictTensor) -> Estimate | None:
@@ -198,7 +209,6 @@ def _shared(tensor: VerdictTensor) -> tuple[Estimate, Estimate] | None:
     U, laws, M = coded
     D = laws - laws.mean(axis=1, keepdims=True)
     own = np.einsum("nkc,cd,nkd->n", D, M, D)
-    rows = [np.ones(len(D)), *_left_out(tensor)]
 
     def of(keep: Floats) -> tuple[float, float]:
         sums, n = np.einsum("n,nkc->kc", keep, D), keep.sum()
@@ -206,7 +216,7 @@ def _shared(tensor: VerdictTensor) -> tuple[Estimate, Estimate] | None:
         shared = (squares - float(keep @ own)) / (K * n * (n - 1))
         return shared, float(keep @ U / n) - shared
 
-    values = np.array([of(keep) for keep in rows])
+    values = np.array([of(keep) for keep in chain([np.ones(len(D))], _left_out(tensor))])
     whole, left = values[0], values[1:]
     G = len(left)
     if G < _LEAST_ITEMS:
